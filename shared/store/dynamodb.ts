@@ -1,0 +1,327 @@
+/** The port's DynamoDB form: one command of the SDK each, retries of contention, the receipt. */
+import { randomBytes, randomUUID } from "node:crypto";
+import {
+  type AttributeValue,
+  BatchGetItemCommand,
+  type CancellationReason,
+  ConditionalCheckFailedException,
+  DeleteItemCommand,
+  type DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  QueryCommand,
+  TransactionCanceledException,
+  type TransactWriteItem,
+  TransactWriteItemsCommand,
+  UpdateItemCommand,
+} from "@aws-sdk/client-dynamodb";
+import { unmarshall } from "@aws-sdk/util-dynamodb";
+import type { Item, Key, Write } from "../records/write.ts";
+import { lostContact, patient } from "./contention.ts";
+import { conditionOf, Placeholders, toItem, updateOf } from "./expression.ts";
+import type { Commit, Consistency, Failure, Page, Query, Store } from "./port.ts";
+import { Receipt } from "./receipt.ts";
+
+/** AWS's own bound for one BatchGetItem, and for one TransactWriteItems. */
+const KEYS_PER_BATCH = 100;
+const WRITES_PER_TRANSACTION = 100;
+
+type UpdateWrite = Extract<Write, { kind: "update" }>;
+
+/** A view of one table for the length of one call, with that call's receipt. */
+export class DynamoStore implements Store {
+  readonly receipt = new Receipt();
+  readonly #client: DynamoDBClient;
+  readonly #table: string;
+  readonly #open = new Set<Promise<unknown>>();
+
+  constructor(client: DynamoDBClient, table: string) {
+    this.#client = client;
+    this.#table = table;
+  }
+
+  /** Resolves when no write that was begun here is open: a process frozen after its answer would go on with it later. */
+  async settled(): Promise<void> {
+    while (this.#open.size > 0) await Promise.allSettled(this.#open);
+  }
+
+  async read(key: Key, consistency: Consistency = "strong"): Promise<Item | undefined> {
+    const answer = await lostContact(() =>
+      this.#client.send(
+        new GetItemCommand({
+          TableName: this.#table,
+          Key: toItem({ ...key }),
+          ConsistentRead: consistency === "strong",
+          ReturnConsumedCapacity: "TOTAL",
+        }),
+      ),
+    );
+    this.receipt.read(answer.ConsumedCapacity);
+    return answer.Item && fromItem(answer.Item);
+  }
+
+  async readAll(keys: readonly Key[], consistency: Consistency = "strong"): Promise<readonly (Item | undefined)[]> {
+    const [only] = keys;
+    if (only !== undefined && keys.length === 1) return [await this.read(only, consistency)];
+    const found = new Map<string, Item>();
+    for (const batch of chunksOf([...new Map(keys.map((key) => [nameOf(key), key])).values()], KEYS_PER_BATCH)) {
+      await this.#readBatch(batch, consistency, found);
+    }
+    return keys.map((key) => found.get(nameOf(key)));
+  }
+
+  async #readBatch(batch: readonly Key[], consistency: Consistency, found: Map<string, Item>): Promise<void> {
+    let keys = batch.map((key) => toItem({ ...key }));
+    for (let round = 0; keys.length > 0; round++) {
+      if (round > 0) await patient(round);
+      const answer = await lostContact(() =>
+        this.#client.send(
+          new BatchGetItemCommand({
+            RequestItems: { [this.#table]: { Keys: keys, ConsistentRead: consistency === "strong" } },
+            ReturnConsumedCapacity: "TOTAL",
+          }),
+        ),
+      );
+      this.receipt.read(answer.ConsumedCapacity);
+      for (const raw of answer.Responses?.[this.#table] ?? []) {
+        const item = fromItem(raw);
+        found.set(nameOf({ pk: String(item.pk), sk: String(item.sk) }), item);
+      }
+      keys = answer.UnprocessedKeys?.[this.#table]?.Keys ?? [];
+    }
+  }
+
+  async query(query: Query): Promise<Page> {
+    const at = new Placeholders();
+    const answer = await lostContact(() =>
+      this.#client.send(
+        new QueryCommand({
+          TableName: this.#table,
+          KeyConditionExpression: keyConditionOf(query, at),
+          ...at.maps,
+          ...(query.limit !== undefined && { Limit: query.limit }),
+          ScanIndexForward: query.descending !== true,
+          ConsistentRead: (query.consistency ?? "strong") === "strong",
+          ReturnConsumedCapacity: "TOTAL",
+          ...(query.after !== undefined && { ExclusiveStartKey: toItem({ pk: query.pk, sk: query.after }) }),
+        }),
+      ),
+    );
+    this.receipt.read(answer.ConsumedCapacity);
+    const next = answer.LastEvaluatedKey?.sk?.S;
+    return { items: (answer.Items ?? []).map(fromItem), ...(next !== undefined && { next }) };
+  }
+
+  commit(writes: readonly Write[]): Promise<Commit> {
+    const names = new Set(writes.map((write) => nameOf(write.key)));
+    if (names.size !== writes.length) throw new Error("a commit names each record once");
+    if (writes.length > WRITES_PER_TRANSACTION) throw new Error("a commit holds at most 100 writes");
+    const [only] = writes;
+    if (only === undefined) return Promise.resolve({ done: true });
+    return this.#track(writes.length === 1 && !needsToken(only) ? this.#commitOne(only) : this.#commitAll(writes));
+  }
+
+  count(write: UpdateWrite): Promise<Item | undefined> {
+    return this.#track(this.#count(write));
+  }
+
+  #track<T>(work: Promise<T>): Promise<T> {
+    this.#open.add(work);
+    const done = () => this.#open.delete(work);
+    work.then(done, done);
+    return work;
+  }
+
+  async #count(write: UpdateWrite): Promise<Item | undefined> {
+    const outcome = await this.#attempt(() => this.#client.send(updateCommand(this.#table, write, "UPDATED_NEW")));
+    if ("refused" in outcome) return undefined;
+    this.receipt.wrote(outcome.answer.ConsumedCapacity);
+    return fromItem(outcome.answer.Attributes ?? {});
+  }
+
+  /** One conditional write. Its stamp `w` tells our own earlier attempt, whose answer was lost, from anyone else's. */
+  async #commitOne(write: Write): Promise<Commit> {
+    const stamp = randomBytes(6).toString("base64url");
+    const outcome = await this.#attempt(() => this.#sendOne(stamped(write, stamp)));
+    if (!("refused" in outcome)) {
+      this.receipt.wrote(outcome.answer.ConsumedCapacity);
+      return { done: true };
+    }
+    const found = outcome.refused.Item && fromItem(outcome.refused.Item);
+    const ours = write.kind === "delete" ? found === undefined : found?.w === stamp;
+    if (outcome.repeated && ours) return { done: true };
+    return { done: false, failures: [failureOf(write, found)], repeated: outcome.repeated };
+  }
+
+  #sendOne(write: Write) {
+    switch (write.kind) {
+      case "put":
+        return this.#client.send(
+          new PutItemCommand({
+            TableName: this.#table,
+            ...putOf(write),
+            ReturnConsumedCapacity: "TOTAL",
+          }),
+        );
+      case "update":
+        return this.#client.send(updateCommand(this.#table, write, "NONE"));
+      case "delete":
+        return this.#client.send(
+          new DeleteItemCommand({ TableName: this.#table, ...keyedOf(write), ReturnConsumedCapacity: "TOTAL" }),
+        );
+      case "check":
+        throw new Error("a check stands beside other writes");
+    }
+  }
+
+  /** Runs one single-record command; contention is waited out. `repeated`: an earlier attempt may have landed. */
+  async #attempt<T>(
+    send: () => Promise<T>,
+  ): Promise<{ answer: T } | { refused: ConditionalCheckFailedException; repeated: boolean }> {
+    for (let round = 0; ; round++) {
+      try {
+        return { answer: await lostContact(send) };
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) {
+          return { refused: error, repeated: (error.$metadata.attempts ?? 1) > 1 };
+        }
+        if (!isConflict(error)) throw error;
+        await patient(round);
+      }
+    }
+  }
+
+  async #commitAll(writes: readonly Write[]): Promise<Commit> {
+    const ClientRequestToken = randomUUID();
+    const TransactItems = writes.map((write) => this.#transactItem(write));
+    for (let round = 0; ; round++) {
+      try {
+        const answer = await lostContact(() =>
+          this.#client.send(
+            new TransactWriteItemsCommand({ TransactItems, ClientRequestToken, ReturnConsumedCapacity: "TOTAL" }),
+          ),
+        );
+        this.receipt.wrote(answer.ConsumedCapacity);
+        return { done: true };
+      } catch (error) {
+        if (error instanceof TransactionCanceledException) {
+          const failures = failuresOf(writes, error.CancellationReasons ?? []);
+          if (failures.length > 0) return { done: false, failures, repeated: false };
+        } else if (!isConflict(error)) throw error;
+        await patient(round);
+      }
+    }
+  }
+
+  #transactItem(write: Write): TransactWriteItem {
+    const TableName = this.#table;
+    switch (write.kind) {
+      case "put":
+        return { Put: { TableName, ...putOf(write) } };
+      case "update":
+        return { Update: { TableName, ...updateParts(write) } };
+      case "delete":
+        return { Delete: { TableName, ...keyedOf(write) } };
+      case "check": {
+        const { ConditionExpression = "", ...rest } = keyedOf(write);
+        return { ConditionCheck: { TableName, ConditionExpression, ...rest } };
+      }
+    }
+  }
+}
+
+const onFailure = { ReturnValuesOnConditionCheckFailure: "ALL_OLD" } as const;
+
+/**
+ * A record that may be deleted is created under a token only: a plain put that the SDK repeats after a lost answer could
+ * bring it back when it was used up meanwhile.
+ */
+const needsToken = (write: Write): boolean =>
+  write.kind === "put" && write.require.some((term) => term.is === "absent" || term.is === "absent-or-over");
+
+const stamped = (write: Write, w: string): Write => {
+  if (write.kind === "put") return { ...write, item: { ...write.item, w } };
+  if (write.kind === "update") {
+    return { ...write, change: { ...write.change, set: [...(write.change.set ?? []), [["w"], w]] } };
+  }
+  return write;
+};
+
+const conditionPart = (
+  write: Write,
+  at: Placeholders,
+): { ConditionExpression?: string } & Partial<typeof onFailure> => {
+  const ConditionExpression = conditionOf(write.require, at);
+  return ConditionExpression === undefined ? {} : { ConditionExpression, ...onFailure };
+};
+
+const putOf = (write: Extract<Write, { kind: "put" }>) => {
+  const at = new Placeholders();
+  return { Item: toItem({ ...write.item, ...write.key }), ...conditionPart(write, at), ...at.maps };
+};
+
+const keyedOf = (write: Write) => {
+  const at = new Placeholders();
+  return { Key: toItem({ ...write.key }), ...conditionPart(write, at), ...at.maps };
+};
+
+const updateParts = (write: UpdateWrite) => {
+  const at = new Placeholders();
+  const UpdateExpression = updateOf(write.change, at);
+  return { Key: toItem({ ...write.key }), UpdateExpression, ...conditionPart(write, at), ...at.maps };
+};
+
+const updateCommand = (TableName: string, write: UpdateWrite, ReturnValues: "NONE" | "UPDATED_NEW") =>
+  new UpdateItemCommand({ TableName, ...updateParts(write), ReturnValues, ReturnConsumedCapacity: "TOTAL" });
+
+const keyConditionOf = (query: Query, at: Placeholders): string => {
+  const pk = `${at.path(["pk"])} = ${at.value(query.pk)}`;
+  const sk = at.path(["sk"]);
+  if (query.beginsWith !== undefined) return `${pk} AND begins_with(${sk}, ${at.value(query.beginsWith)})`;
+  if (query.from !== undefined && query.to !== undefined) {
+    return `${pk} AND ${sk} BETWEEN ${at.value(query.from)} AND ${at.value(query.to)}`;
+  }
+  if (query.from !== undefined) return `${pk} AND ${sk} >= ${at.value(query.from)}`;
+  if (query.to !== undefined) return `${pk} AND ${sk} <= ${at.value(query.to)}`;
+  return pk;
+};
+
+const fromItem = (raw: Record<string, AttributeValue>): Item => unmarshall(raw) as Item;
+
+const nameOf = (key: Key): string => `${key.pk}\n${key.sk}`;
+
+const failureOf = (write: Write, found: Item | undefined): Failure => ({
+  write,
+  otherwise: write.otherwise,
+  ...(found !== undefined && { found }),
+});
+
+const contention: readonly string[] = [
+  "None",
+  "TransactionConflict",
+  "ThrottlingError",
+  "ProvisionedThroughputExceeded",
+];
+
+/** The conditions that failed; none when every reason is contention, which is worth another attempt. */
+const failuresOf = (writes: readonly Write[], reasons: readonly CancellationReason[]): readonly Failure[] => {
+  const failures: Failure[] = [];
+  for (const [i, write] of writes.entries()) {
+    const reason = reasons[i];
+    if (reason?.Code === "ConditionalCheckFailed") {
+      failures.push(
+        failureOf(write, reason.Item && Object.keys(reason.Item).length > 0 ? fromItem(reason.Item) : undefined),
+      );
+    } else if (reason?.Code !== undefined && !contention.includes(reason.Code)) {
+      throw new Error(`the table refused a write: ${reason.Code} ${reason.Message ?? ""}`);
+    }
+  }
+  return failures;
+};
+
+const isConflict = (error: unknown): boolean =>
+  error instanceof Error &&
+  (error.name === "TransactionConflictException" || error.name === "TransactionInProgressException");
+
+const chunksOf = <T>(all: readonly T[], size: number): readonly (readonly T[])[] =>
+  Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
