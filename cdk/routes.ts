@@ -1,3 +1,6 @@
+/** What a function may do with the table: nothing, read records, or read and write them. */
+export type TableAccess = "none" | "read" | "write";
+
 /**
  * The one list of routes: the stack, the local server and the route tests are made from it.
  * `lambda` names the handler's file below `lambdas/`, without its ending; the file exports `handler`.
@@ -9,52 +12,63 @@ export interface Route {
   readonly lambda: string;
   /** `iam`: the caller signs with SigV4. `none`: anyone may call. */
   readonly authorization: "iam" | "none";
+  /** What the function's role is granted. */
+  readonly tableAccess: TableAccess;
 }
 
-const iam = (method: Route["method"], path: string, lambda: string): Route => ({
+const reads = (path: string, lambda: string): Route => ({
+  method: "GET",
+  path,
+  lambda,
+  authorization: "iam",
+  tableAccess: "read",
+});
+
+const writes = (method: Route["method"], path: string, lambda: string): Route => ({
   method,
   path,
   lambda,
   authorization: "iam",
+  tableAccess: "write",
 });
 
 export const routes: readonly Route[] = [
-  { method: "GET", path: "/health", lambda: "health", authorization: "none" },
+  { method: "GET", path: "/health", lambda: "health", authorization: "none", tableAccess: "none" },
 
-  iam("GET", "/queues", "queues/list"),
-  iam("PUT", "/queues/{queue}", "queues/declare"),
-  iam("GET", "/queues/{queue}", "queues/get"),
-  iam("DELETE", "/queues/{queue}", "queues/delete"),
-  iam("POST", "/queues/{queue}/purge", "queues/purge"),
-  iam("GET", "/queues/{queue}/messages", "queues/browse"),
-  iam("POST", "/queues/{queue}/messages", "queues/enqueue"),
-  iam("POST", "/queues/{queue}/deliveries", "queues/acquire"),
+  reads("/queues", "queues/list"),
+  writes("PUT", "/queues/{queue}", "queues/declare"),
+  reads("/queues/{queue}", "queues/get"),
+  writes("DELETE", "/queues/{queue}", "queues/delete"),
+  writes("POST", "/queues/{queue}/purge", "queues/purge"),
+  reads("/queues/{queue}/messages", "queues/browse"),
+  writes("POST", "/queues/{queue}/messages", "queues/enqueue"),
+  writes("POST", "/queues/{queue}/deliveries", "queues/acquire"),
 
-  iam("POST", "/deliveries/accept", "deliveries/accept"),
-  iam("POST", "/deliveries/release", "deliveries/release"),
-  iam("POST", "/deliveries/reject", "deliveries/reject"),
-  iam("POST", "/deliveries/extend", "deliveries/extend"),
+  writes("POST", "/deliveries/accept", "deliveries/accept"),
+  writes("POST", "/deliveries/release", "deliveries/release"),
+  writes("POST", "/deliveries/reject", "deliveries/reject"),
+  writes("POST", "/deliveries/extend", "deliveries/extend"),
 
-  iam("PUT", "/sessions/{session}", "sessions/attach"),
-  iam("GET", "/sessions/{session}", "sessions/get"),
-  iam("DELETE", "/sessions/{session}", "sessions/detach"),
+  writes("PUT", "/sessions/{session}", "sessions/attach"),
+  reads("/sessions/{session}", "sessions/get"),
+  writes("DELETE", "/sessions/{session}", "sessions/detach"),
 
-  iam("GET", "/dtx", "dtx/recover"),
-  iam("GET", "/dtx/{xid}", "dtx/get"),
-  iam("POST", "/dtx/{xid}/start", "dtx/start"),
-  iam("POST", "/dtx/{xid}/end", "dtx/end"),
-  iam("POST", "/dtx/{xid}/prepare", "dtx/prepare"),
-  iam("POST", "/dtx/{xid}/commit", "dtx/commit"),
-  iam("POST", "/dtx/{xid}/rollback", "dtx/rollback"),
-  iam("POST", "/dtx/{xid}/forget", "dtx/forget"),
-  iam("POST", "/dtx/{xid}/heuristic", "dtx/heuristic"),
-  iam("GET", "/dtx/{xid}/timeout", "dtx/get-timeout"),
-  iam("PUT", "/dtx/{xid}/timeout", "dtx/set-timeout"),
+  reads("/dtx", "dtx/recover"),
+  reads("/dtx/{xid}", "dtx/get"),
+  writes("POST", "/dtx/{xid}/start", "dtx/start"),
+  writes("POST", "/dtx/{xid}/end", "dtx/end"),
+  writes("POST", "/dtx/{xid}/prepare", "dtx/prepare"),
+  writes("POST", "/dtx/{xid}/commit", "dtx/commit"),
+  writes("POST", "/dtx/{xid}/rollback", "dtx/rollback"),
+  writes("POST", "/dtx/{xid}/forget", "dtx/forget"),
+  writes("POST", "/dtx/{xid}/heuristic", "dtx/heuristic"),
+  reads("/dtx/{xid}/timeout", "dtx/get-timeout"),
+  writes("PUT", "/dtx/{xid}/timeout", "dtx/set-timeout"),
 
-  iam("POST", "/recovery", "recovery"),
+  writes("POST", "/recovery", "recovery"),
 ];
 
-/** Functions that no route calls: the schedule does, every `rateMinutes`. */
+/** Functions that no route calls: the schedule does, every `rateMinutes`. They may read and write the table. */
 export interface ScheduledFunction {
   readonly lambda: string;
   readonly rateMinutes: number;

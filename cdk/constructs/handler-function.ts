@@ -1,0 +1,95 @@
+import { fileURLToPath } from "node:url";
+import { Duration, RemovalPolicy, Validations } from "aws-cdk-lib";
+import type { TableV2 } from "aws-cdk-lib/aws-dynamodb";
+import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { Architecture, LoggingFormat, Runtime, Tracing } from "aws-cdk-lib/aws-lambda";
+import { LogLevel, NodejsFunction, OutputFormat } from "aws-cdk-lib/aws-lambda-nodejs";
+import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
+import { Construct } from "constructs";
+import type { TableAccess } from "../routes.ts";
+
+export interface HandlerFunctionProps {
+  /** The handler's file below `lambdas/`, without its ending. */
+  readonly lambda: string;
+  readonly description: string;
+  readonly table: TableV2;
+  readonly tableAccess: TableAccess;
+}
+
+const projectRoot = fileURLToPath(new URL("../../", import.meta.url));
+
+/** HTTP APIs cut a call off after 30 s, so nothing behind a route may run longer. */
+const timeout = Duration.seconds(30);
+
+/** Lambda gives CPU in proportion to memory, and CPU is what a call waits for: the SDK's, not the table's. */
+const memoryMegabytes = 1024;
+
+const readActions = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"];
+const writeActions = [
+  "dynamodb:PutItem",
+  "dynamodb:UpdateItem",
+  "dynamodb:DeleteItem",
+  "dynamodb:BatchWriteItem",
+  "dynamodb:ConditionCheckItem",
+];
+
+/** One function with a role and a log group of its own, bundled from one file of `lambdas/`. */
+export class HandlerFunction extends Construct {
+  readonly function: NodejsFunction;
+
+  constructor(scope: Construct, id: string, props: HandlerFunctionProps) {
+    super(scope, id);
+
+    const logGroup = new LogGroup(this, "Logs", {
+      retention: RetentionDays.ONE_MONTH,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    // A role without the managed basic-execution policy, which would let every function write to every log group.
+    const role = new Role(this, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
+    logGroup.grantWrite(role);
+    const actions = tableActions(props.tableAccess);
+    if (actions.length > 0) props.table.grant(role, ...actions);
+
+    this.function = new NodejsFunction(this, "Function", {
+      entry: `${projectRoot}lambdas/${props.lambda}.ts`,
+      description: props.description,
+      projectRoot,
+      depsLockFilePath: `${projectRoot}package-lock.json`,
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      memorySize: memoryMegabytes,
+      timeout,
+      role,
+      logGroup,
+      loggingFormat: LoggingFormat.JSON,
+      tracing: Tracing.ACTIVE,
+      environment: { CAIRN_TABLE: props.table.tableName },
+      awsSdkConnectionReuse: false,
+      bundling: {
+        format: OutputFormat.ESM,
+        minify: true,
+        logLevel: LogLevel.WARNING,
+        // The ESM builds of the SDK shrink to 325 KB; its CommonJS builds, which are the default, to 516 KB.
+        mainFields: ["module", "main"],
+        // The runtime's own SDK is of another version and slower to load than the parts that we use.
+        bundleAwsSDK: true,
+      },
+    });
+    Validations.of(this).acknowledge({
+      id: "AwsSolutions-IAM5[Resource::*]",
+      reason:
+        "X-Ray's PutTraceSegments and PutTelemetryRecords have no resource to name; nothing else is granted on *.",
+    });
+  }
+}
+
+function tableActions(access: TableAccess): readonly string[] {
+  switch (access) {
+    case "none":
+      return [];
+    case "read":
+      return readActions;
+    case "write":
+      return [...readActions, ...writeActions];
+  }
+}

@@ -1,0 +1,174 @@
+import { describe, expect, test } from "vitest";
+import { routes, schedules } from "../../cdk/routes.ts";
+import { table } from "../../cdk/table.ts";
+import { type Resource, referenced, resourcesOf, synthesized } from "./synthesized.ts";
+
+const template = synthesized();
+const functions = new Map(resourcesOf(template, "AWS::Lambda::Function"));
+const [tableId, tableResource] = resourcesOf(template, "AWS::DynamoDB::GlobalTable")[0] ?? [];
+
+/** The function behind a route of the API, by way of its integration. */
+function functionBehind(route: Resource): Resource {
+  const integration = resourcesOf(template, "AWS::ApiGatewayV2::Integration").find(
+    ([id]) => id === referenced(route.Properties.Target),
+  )?.[1];
+  const found = functions.get(referenced(integration?.Properties.IntegrationUri) ?? "");
+  if (integration?.Properties.PayloadFormatVersion !== "2.0" || found === undefined) {
+    throw new Error(`no function behind ${route.Properties.RouteKey}`);
+  }
+  return found;
+}
+
+/** The statements of every policy attached to the role of `fn`. */
+function statementsOf(fn: Resource): readonly { Action: string | string[]; Resource: unknown }[] {
+  const roleId = referenced(fn.Properties.Role);
+  return resourcesOf(template, "AWS::IAM::Policy")
+    .filter(([, policy]) => (policy.Properties.Roles as unknown[]).some((role) => referenced(role) === roleId))
+    .flatMap(([, policy]) => (policy.Properties.PolicyDocument as { Statement: [] }).Statement);
+}
+
+describe("the table", () => {
+  test("is one, on demand, restorable, encrypted, and kept", () => {
+    template.resourceCountIs("AWS::DynamoDB::GlobalTable", 1);
+    expect(tableResource).toMatchObject({
+      DeletionPolicy: "Retain",
+      UpdateReplacePolicy: "Retain",
+      Properties: {
+        BillingMode: "PAY_PER_REQUEST",
+        KeySchema: [
+          { AttributeName: table.partitionKey, KeyType: "HASH" },
+          { AttributeName: table.sortKey, KeyType: "RANGE" },
+        ],
+        SSESpecification: { SSEEnabled: true, SSEType: "KMS" },
+        TimeToLiveSpecification: { AttributeName: table.timeToLiveAttribute, Enabled: true },
+        Replicas: [
+          {
+            DeletionProtectionEnabled: true,
+            PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+          },
+        ],
+      },
+    });
+  });
+
+  test("has no index and no stream, which would be billed on every write", () => {
+    expect(tableResource?.Properties).not.toHaveProperty("GlobalSecondaryIndexes");
+    expect(tableResource?.Properties).not.toHaveProperty("StreamSpecification");
+  });
+});
+
+describe("the API", () => {
+  const apiRoutes = resourcesOf(template, "AWS::ApiGatewayV2::Route").map(([, resource]) => resource);
+
+  test("has exactly the listed routes", () => {
+    expect(apiRoutes.map((route) => route.Properties.RouteKey).sort()).toEqual(
+      routes.map((route) => `${route.method} ${route.path}`).sort(),
+    );
+  });
+
+  test("gives every route a function of its own", () => {
+    expect(new Set(apiRoutes.map(functionBehind)).size).toBe(routes.length);
+    expect(functions.size).toBe(routes.length + schedules.length);
+  });
+
+  test.each(apiRoutes.map((route) => [String(route.Properties.RouteKey), route] as const))(
+    "%s asks for the authorization that its list entry names",
+    (key, route) => {
+      expect(route.Properties.AuthorizationType).toBe(key === "GET /health" ? "NONE" : "AWS_IAM");
+      expect(functionBehind(route).Properties.Description).toBe(key);
+    },
+  );
+
+  test("is throttled and logs each request", () => {
+    template.hasResourceProperties("AWS::ApiGatewayV2::Stage", {
+      StageName: "$default",
+      AutoDeploy: true,
+      DefaultRouteSettings: { ThrottlingRateLimit: 2500, ThrottlingBurstLimit: 2500 },
+    });
+    const [stage] = resourcesOf(template, "AWS::ApiGatewayV2::Stage").map(([, { Properties }]) => Properties);
+    const destination = referenced(stage?.AccessLogSettings);
+    expect(resourcesOf(template, "AWS::Logs::LogGroup").map(([id]) => id)).toContain(destination);
+  });
+});
+
+describe("each function", () => {
+  const all = [...functions].map(([id, fn]) => [String(fn.Properties.Description), id, fn] as const);
+
+  test.each(all)(
+    "%s runs on Node 24 and Arm, traced, for at most 30 s, and knows the table",
+    (_description, _id, fn) => {
+      expect(fn.Properties).toMatchObject({
+        Runtime: "nodejs24.x",
+        Architectures: ["arm64"],
+        Handler: "index.handler",
+        Timeout: 30,
+        MemorySize: 1024,
+        TracingConfig: { Mode: "Active" },
+      });
+      const { Variables } = fn.Properties.Environment as { Variables: Record<string, unknown> };
+      expect(Variables).toEqual({ CAIRN_TABLE: { Ref: tableId } });
+    },
+  );
+
+  test.each(all)("%s has a log group of its own that forgets after 30 days", (_description, _id, fn) => {
+    const logGroupId = referenced((fn.Properties.LoggingConfig as { LogGroup: unknown }).LogGroup);
+    const users = all.filter(
+      ([, , other]) => referenced((other.Properties.LoggingConfig as { LogGroup: unknown }).LogGroup) === logGroupId,
+    );
+    const logGroup = resourcesOf(template, "AWS::Logs::LogGroup").find(([id]) => id === logGroupId)?.[1];
+
+    expect(users).toHaveLength(1);
+    expect(logGroup?.Properties.RetentionInDays).toBe(30);
+  });
+
+  const reads = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"];
+  const writes = [
+    "dynamodb:BatchWriteItem",
+    "dynamodb:ConditionCheckItem",
+    "dynamodb:DeleteItem",
+    "dynamodb:PutItem",
+    "dynamodb:UpdateItem",
+  ];
+  const granted = { none: [], read: reads, write: [...reads, ...writes].sort() };
+  const expected = new Map<string, readonly string[]>([
+    ...routes.map((route) => [`${route.method} ${route.path}`, granted[route.tableAccess]] as const),
+    ...schedules.map((schedule) => [`Every ${schedule.rateMinutes} minute`, granted.write] as const),
+  ]);
+
+  test.each(all)("%s may do with the table what its list entry says, and no more", (description, _id, fn) => {
+    const onTable = statementsOf(fn).filter((statement) => [statement.Action].flat()[0]?.startsWith("dynamodb:"));
+    const actions = onTable.flatMap((statement) => statement.Action).sort();
+
+    expect(actions).toEqual(expected.get(description));
+    for (const statement of onTable) expect([statement.Resource].flat().map(referenced)).toEqual([tableId]);
+  });
+
+  test("may do nothing on every resource but send traces", () => {
+    const everywhere = all
+      .flatMap(([, , fn]) => statementsOf(fn))
+      .filter((statement) => statement.Resource === "*")
+      .flatMap((statement) => statement.Action);
+
+    expect([...new Set(everywhere)].sort()).toEqual(["xray:PutTelemetryRecords", "xray:PutTraceSegments"]);
+  });
+});
+
+describe("the schedule", () => {
+  test("calls recovery every minute and does not pile up failed runs", () => {
+    const rules = resourcesOf(template, "AWS::Events::Rule").map(([, rule]) => rule.Properties);
+
+    expect(rules).toHaveLength(schedules.length);
+    expect(rules[0]).toMatchObject({ ScheduleExpression: "rate(1 minute)", State: "ENABLED" });
+    const [target] = rules.flatMap((rule) => rule.Targets as { Arn: unknown; RetryPolicy: unknown }[]);
+    expect(functions.get(referenced(target?.Arn) ?? "")?.Properties.Description).toBe("Every 1 minute");
+    expect(target?.RetryPolicy).toEqual({ MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 0 });
+    template.hasResourceProperties("AWS::Lambda::EventInvokeConfig", { MaximumRetryAttempts: 0 });
+  });
+});
+
+test("the outputs name the API's URL and the table", () => {
+  const outputs = template.toJSON().Outputs as Record<string, { Value: unknown }>;
+
+  expect(referenced(outputs.ApiUrl?.Value)).toBe(resourcesOf(template, "AWS::ApiGatewayV2::Api")[0]?.[0]);
+  expect(outputs.TableName?.Value).toEqual({ Ref: tableId });
+});
