@@ -1,0 +1,126 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll } from "vitest";
+import { startEngines } from "../../local/engines.ts";
+import { startService } from "../../local/service.ts";
+import { type Client, client } from "./client.ts";
+import { type DynamodbProxy, startDynamodbProxy } from "./dynamodb-proxy.ts";
+
+/** The service under test. Its client, and every session made from it, goes on working after a restart. */
+export interface ServiceUnderTest {
+  readonly baseUrl: string;
+  readonly client: Client;
+  /** `kill -9` of all processes of the product, and a new start on the same data. */
+  restart(): Promise<void>;
+}
+
+/** The service with a proxy between it and its table engine. A restart also ends every fault of the proxy. */
+export interface ServiceBehindProxy extends ServiceUnderTest {
+  readonly proxy: DynamodbProxy;
+}
+
+/** Several services on one table engine and one queue engine. */
+export interface SharedServices {
+  readonly clients: readonly [Client, Client];
+}
+
+interface Process {
+  readonly baseUrl: string;
+  kill9(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** One service for the tests of a file: started before the first, stopped after the last. */
+export function useService(env: Record<string, string> = {}): ServiceUnderTest {
+  let dataDir = "";
+  let service: Process | undefined;
+  beforeAll(async () => {
+    dataDir = await newDataDir();
+    service = await startService({ dataDir, env });
+  });
+  afterAll(async () => {
+    await service?.stop();
+    await removeDataDir(dataDir);
+  });
+  const baseUrl = () => running(service).baseUrl;
+  return {
+    get baseUrl() {
+      return baseUrl();
+    },
+    client: client(baseUrl),
+    async restart() {
+      await running(service).kill9();
+      service = await startService({ dataDir, env });
+    },
+  };
+}
+
+/** Like `useService`, with the engines apart from the service and a fault proxy in front of the table engine. */
+export function useServiceBehindProxy(): ServiceBehindProxy {
+  let dataDir = "";
+  let engines: Awaited<ReturnType<typeof startEngines>> | undefined;
+  let proxy: DynamodbProxy | undefined;
+  let service: Process | undefined;
+  const start = async () => {
+    engines = await startEngines({ dataDir });
+    proxy = await startDynamodbProxy(engines.dynamodbEndpoint);
+    service = await startService({
+      dataDir,
+      env: { DYNAMODB_ENDPOINT: proxy.url, SQS_ENDPOINT: engines.sqsEndpoint },
+    });
+  };
+  beforeAll(async () => {
+    dataDir = await newDataDir();
+    await start();
+  });
+  afterAll(async () => {
+    await service?.stop();
+    await proxy?.stop();
+    await engines?.stop();
+    await removeDataDir(dataDir);
+  });
+  const baseUrl = () => running(service).baseUrl;
+  return {
+    get baseUrl() {
+      return baseUrl();
+    },
+    client: client(baseUrl),
+    get proxy() {
+      return running(proxy);
+    },
+    async restart() {
+      await Promise.all([running(service).kill9(), running(engines).kill9()]);
+      await running(proxy).stop();
+      await start();
+    },
+  };
+}
+
+/** Two services that share their engines, for the tests of a file. */
+export function useTwoServices(): SharedServices {
+  let dataDir = "";
+  let engines: Awaited<ReturnType<typeof startEngines>> | undefined;
+  let services: Process[] = [];
+  beforeAll(async () => {
+    dataDir = await newDataDir();
+    engines = await startEngines({ dataDir });
+    const env = { DYNAMODB_ENDPOINT: engines.dynamodbEndpoint, SQS_ENDPOINT: engines.sqsEndpoint };
+    services = await Promise.all([startService({ env }), startService({ env })]);
+  });
+  afterAll(async () => {
+    await Promise.all(services.map((service) => service.stop()));
+    await engines?.stop();
+    await removeDataDir(dataDir);
+  });
+  return { clients: [client(() => running(services[0]).baseUrl), client(() => running(services[1]).baseUrl)] };
+}
+
+function running<T>(started: T | undefined): T {
+  if (started === undefined) throw new Error("the service was not started");
+  return started;
+}
+
+const newDataDir = () => mkdtemp(join(tmpdir(), "cairn-test-"));
+
+const removeDataDir = (dataDir: string) => rm(dataDir, { recursive: true, force: true, maxRetries: 5 });
