@@ -1,0 +1,62 @@
+import { routes, schedules } from "../cdk/routes.ts";
+import { awsEnvironment } from "./credentials.ts";
+import { type Engines, openEngines } from "./engines.ts";
+import { type HttpApi, serve } from "./http/serve.ts";
+import { type Schedule, startSchedule } from "./schedule.ts";
+import { helpText, readSettings, type Settings } from "./settings.ts";
+import { onShutdown } from "./shutdown.ts";
+import { oneLine, StartFailure } from "./start-failure.ts";
+import { ensureTable } from "./table.ts";
+
+const running: { engines?: Engines; api?: HttpApi; schedule?: Schedule } = {};
+
+async function main(args: readonly string[]): Promise<void> {
+  if (args.includes("--help") || args.includes("-h")) {
+    process.stdout.write(helpText);
+    return;
+  }
+  const shutDown = onShutdown(stop);
+  // As in Lambda, a defect that nobody awaits costs its invocation, not the others'.
+  process.on("unhandledRejection", (error) => process.stderr.write(`unhandled rejection: ${oneLine(error)}\n`));
+  process.on("uncaughtException", (error) => process.stderr.write(`uncaught exception: ${oneLine(error)}\n`));
+  process.stdout.on("error", () => {});
+  process.stderr.on("error", () => {});
+  try {
+    if (args.length > 0) throw new StartFailure(`unknown argument ${args[0]}; --help shows what can be set`);
+    await start(readSettings(process.env), shutDown);
+  } catch (error) {
+    shutDown(error instanceof StartFailure ? error.message : `cannot start: ${oneLine(error)}`);
+  }
+}
+
+async function start(settings: Settings, shutDown: (failure: string) => void): Promise<void> {
+  const engines = await openEngines(settings);
+  running.engines = engines;
+  void engines.ended.then(shutDown);
+  setEnvironment({
+    ...awsEnvironment(process.env, [settings.dynamodbEndpoint, settings.sqsEndpoint]),
+    CAIRN_TABLE: settings.tableName,
+    DYNAMODB_ENDPOINT: engines.dynamodbEndpoint,
+    SQS_ENDPOINT: engines.sqsEndpoint,
+  });
+  await ensureTable(engines.dynamodbEndpoint, settings.tableName);
+  running.schedule = await startSchedule({ schedules, everySeconds: settings.scheduleSeconds });
+  running.api = await serve({ routes, port: settings.port });
+  process.stdout.write(`Cairn listens on ${running.api.baseUrl}\n`);
+}
+
+/** Handlers read their environment when they are loaded, so this comes before. */
+function setEnvironment(values: Readonly<Record<string, string | undefined>>): void {
+  for (const [name, value] of Object.entries(values)) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
+}
+
+/** First whoever could still ask for something, then what they would ask. */
+async function stop(): Promise<void> {
+  await Promise.all([running.api?.close(), running.schedule?.stop()]);
+  await running.engines?.stop();
+}
+
+await main(process.argv.slice(2));
