@@ -2,8 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
-import { startEngines } from "../../local/engines.ts";
-import { startService } from "../../local/service.ts";
+import { type Service, type SharedEngines, startEngines, startService } from "../../local/service.ts";
 import { type Client, client } from "./client.ts";
 import { type DynamodbProxy, startDynamodbProxy } from "./dynamodb-proxy.ts";
 
@@ -25,16 +24,10 @@ export interface SharedServices {
   readonly clients: readonly [Client, Client];
 }
 
-interface Process {
-  readonly baseUrl: string;
-  kill9(): Promise<void>;
-  stop(): Promise<void>;
-}
-
 /** One service for the tests of a file: started before the first, stopped after the last. */
 export function useService(env: Record<string, string> = {}): ServiceUnderTest {
   let dataDir = "";
-  let service: Process | undefined;
+  let service: Service | undefined;
   beforeAll(async () => {
     dataDir = await newDataDir();
     service = await startService({ dataDir, env });
@@ -59,14 +52,14 @@ export function useService(env: Record<string, string> = {}): ServiceUnderTest {
 /** Like `useService`, with the engines apart from the service and a fault proxy in front of the table engine. */
 export function useServiceBehindProxy(): ServiceBehindProxy {
   let dataDir = "";
-  let engines: Awaited<ReturnType<typeof startEngines>> | undefined;
+  let engines: SharedEngines | undefined;
   let proxy: DynamodbProxy | undefined;
-  let service: Process | undefined;
+  let service: Service | undefined;
   const start = async () => {
     engines = await startEngines({ dataDir });
     proxy = await startDynamodbProxy(engines.dynamodbEndpoint);
     service = await startService({
-      dataDir,
+      dataDir: join(dataDir, "service"),
       env: { DYNAMODB_ENDPOINT: proxy.url, SQS_ENDPOINT: engines.sqsEndpoint },
     });
   };
@@ -100,8 +93,8 @@ export function useServiceBehindProxy(): ServiceBehindProxy {
 /** Two services that share their engines, for the tests of a file. */
 export function useTwoServices(): SharedServices {
   let dataDir = "";
-  let engines: Awaited<ReturnType<typeof startEngines>> | undefined;
-  let services: Process[] = [];
+  let engines: SharedEngines | undefined;
+  let services: Service[] = [];
   beforeAll(async () => {
     dataDir = await newDataDir();
     engines = await startEngines({ dataDir });
