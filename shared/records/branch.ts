@@ -1,0 +1,153 @@
+/**
+ * The branch's record: `v`, `inc` incarnation, `st` state (JSON), `by` starting session, `to` timeout (s), `dl` deadline
+ * (ms), `as` associations by session (`<epoch>a` active, `<epoch>s` suspended), `wk` workers (JSON), `bl` blocks (JSON),
+ * `ops` operations (a list of JSON texts), `ob` their bytes, `n` messages. `op` is the word of the state: `open` lets work
+ * be appended without reading.
+ */
+import type { Association, Branch, BranchState } from "../domain/branch.ts";
+import { BRANCH_OPERATIONS_BYTES, MESSAGES_PER_BRANCH } from "../domain/limits.ts";
+import { messagesIn, type Operation } from "../domain/operation.ts";
+import type { SessionRef } from "../domain/session.ts";
+import { parseXid, type Xid } from "../domain/xid.ts";
+import { blockKey, branchKey, branchPrefix } from "./keys.ts";
+import { operationBytes, operationValue, readOperation } from "./operation.ts";
+import { json, list, map, text, Unreadable, whole } from "./reading.ts";
+import { absent, atVersion, type Item, present, type Term, type Write } from "./write.ts";
+
+export const putNewBranch = (branch: Branch): Write => ({
+  kind: "put",
+  key: branchKey(branch.xid),
+  item: branchItem(branch),
+  require: [absent],
+  otherwise: "reload",
+});
+
+/** This very version of this very life of the branch. */
+const asRead = (before: Branch): readonly Term[] => [
+  { is: "equal", path: ["inc"], value: before.incarnation },
+  atVersion(before.version),
+];
+
+export const writeBranch = (before: Branch, after: Branch): Write => ({
+  kind: "put",
+  key: branchKey(before.xid),
+  item: branchItem(after),
+  require: asRead(before),
+  otherwise: "reload",
+});
+
+export const deleteBranch = (before: Branch): Write => ({
+  kind: "delete",
+  key: branchKey(before.xid),
+  require: asRead(before),
+  otherwise: "reload",
+});
+
+/**
+ * Appends work without having read the branch: this session alone has worked in it and is actively associated, its time is
+ * not over, and its record has room. Whatever else the case is, the answer brings the branch to decide from.
+ */
+export const appendBlindly = (xid: Xid, by: SessionRef, operations: readonly Operation[], nowMs: number): Write => {
+  const values = operations.map(operationValue);
+  const bytes = operationBytes(values);
+  const messages = operations.reduce((n, operation) => n + messagesIn(operation), 0);
+  return {
+    kind: "update",
+    key: branchKey(xid),
+    change: {
+      append: [[["ops"], values]],
+      add: [
+        [["ob"], bytes],
+        [["n"], messages],
+        [["v"], 1],
+      ],
+    },
+    require: [
+      present,
+      { is: "equal", path: ["op"], value: "open" },
+      { is: "equal", path: ["as", by.name], value: `${by.epoch}a` },
+      { is: "equal", path: ["wk"], value: workersText([by]) },
+      { is: "more-than", path: ["dl"], value: nowMs },
+      { is: "at-most", path: ["ob"], value: BRANCH_OPERATIONS_BYTES - bytes },
+      { is: "at-most", path: ["n"], value: MESSAGES_PER_BRANCH - messages },
+    ],
+    otherwise: "reload",
+  };
+};
+
+const workersText = (workers: readonly SessionRef[]): string => JSON.stringify(workers.map((w) => [w.name, w.epoch]));
+
+export const branchItem = (branch: Branch): Item => {
+  const ops = branch.operations.map(operationValue);
+  return {
+    v: branch.version,
+    inc: branch.incarnation,
+    op: branch.state.name,
+    ...(branch.state.name !== "open" && { st: JSON.stringify(branch.state) }),
+    by: branch.session,
+    to: branch.timeoutSeconds,
+    dl: branch.deadlineMs,
+    as: Object.fromEntries(branch.associations.map((a) => [a.name, `${a.epoch}${a.isSuspended ? "s" : "a"}`])),
+    wk: workersText(branch.workers),
+    ...(branch.blocks.length > 0 && { bl: JSON.stringify(branch.blocks) }),
+    ops,
+    ob: operationBytes(ops),
+    n: branch.messages,
+  };
+};
+
+export const readBranch = (item: Item): Branch => {
+  const xid = parseXid(text(item, "sk").slice(branchPrefix.length));
+  if (xid === undefined) throw new Unreadable(item, "its key is not an xid");
+  return {
+    xid,
+    incarnation: text(item, "inc"),
+    version: whole(item, "v"),
+    state: readState(item),
+    session: text(item, "by"),
+    timeoutSeconds: whole(item, "to"),
+    deadlineMs: whole(item, "dl"),
+    associations: readAssociations(item),
+    workers: (json(item, "wk") as [string, number][]).map(([name, epoch]) => ({ name, epoch })),
+    blocks: "bl" in item ? (json(item, "bl") as number[]) : [],
+    operations: list(item, "ops").map((value) => readOperation(item, value)),
+    messages: whole(item, "n"),
+  };
+};
+
+const stateNames = ["open", "rollback-only", "timed-out", "prepared", "deciding", "heuristic"];
+
+const readState = (item: Item): BranchState => {
+  const name = text(item, "op");
+  if (!stateNames.includes(name)) throw new Unreadable(item, `op is ${name}`);
+  if (name === "open") return { name };
+  const state = json(item, "st") as BranchState;
+  if (state.name !== name) throw new Unreadable(item, "st and op differ");
+  return state;
+};
+
+const readAssociations = (item: Item): readonly Association[] =>
+  Object.entries(map(item, "as")).map(([name, value]) => {
+    const match = /^(\d+)([as])$/.exec(typeof value === "string" ? value : "");
+    if (match === null) throw new Unreadable(item, `as.${name} is broken`);
+    return { name, epoch: Number(match[1]), isSuspended: match[2] === "s" };
+  });
+
+/** Operations put aside: what they are is decided by the branch's version, so a repeated put changes nothing. */
+export const putBlock = (branch: Branch, operations: readonly Operation[]): Write => ({
+  kind: "put",
+  key: blockKey(branch.xid, branch.incarnation, branch.version),
+  item: { ops: operations.map(operationValue) },
+  require: [],
+  otherwise: "reload",
+});
+
+export const readBlock = (item: Item): readonly Operation[] =>
+  list(item, "ops").map((value) => readOperation(item, value));
+
+export const deleteBlock = (branch: Branch, block: number): Write => ({
+  kind: "delete",
+  key: blockKey(branch.xid, branch.incarnation, block),
+  require: [],
+  otherwise: "reload",
+});

@@ -1,0 +1,80 @@
+/** Where each record lies. The table of all of them heads `README.md` beside this file. */
+import { fnv1a } from "../domain/hash.ts";
+import { SHARDS } from "../domain/limits.ts";
+import type { PartitionRef, QueueRef } from "../domain/queue.ts";
+import type { RunKey } from "../domain/run.ts";
+import type { Xid } from "../domain/xid.ts";
+import type { Key } from "./write.ts";
+
+const shardOf = (text: string): string => String(fnv1a(text) % SHARDS).padStart(2, "0");
+
+/** All shards of a sharded list, in order. */
+export const shards: readonly string[] = Array.from({ length: SHARDS }, (_, i) => String(i).padStart(2, "0"));
+
+export const settingsKey = (queue: string): Key => ({ pk: `QUEUE#${queue}`, sk: "SETTINGS" });
+
+export const capacityKey = (queue: QueueRef): Key => ({
+  pk: `QUEUE#${queue.name}`,
+  sk: `CAPACITY#${queue.generation}`,
+});
+
+/** Names have no `#`, so the parts of these keys cannot run into each other. */
+export const partitionName = (p: PartitionRef): string => `${p.name}#${p.generation}#${p.partition}`;
+
+export const tailKey = (p: PartitionRef): Key => ({ pk: tailShard(shardOf(partitionName(p))), sk: partitionName(p) });
+
+export const tailShard = (shard: string): string => `TAIL#${shard}`;
+
+export const deletedQueuePk = "DELETED";
+
+export const deletedQueueKey = (queue: QueueRef): Key => ({
+  pk: deletedQueuePk,
+  sk: `${queue.name}#${queue.generation}`,
+});
+
+export const runPk = (p: PartitionRef): string => `QUEUE#${partitionName(p)}`;
+
+export const runSk = (position: number): string => `M#${String(position).padStart(20, "0")}`;
+
+export const runKey = (key: RunKey): Key => ({ pk: runPk(key), sk: runSk(key.position) });
+
+/** The owner of a run's own payload; a branch's operations own theirs by `operationOwner`. */
+export const runOwner = (key: RunKey): string => `${partitionName(key)}#${key.position}`;
+
+export const operationOwner = (xid: Xid, incarnation: string, operation: string): string =>
+  `${xid}@${incarnation}#${operation}`;
+
+export const payloadPk = (owner: string): string => `PAYLOAD#${owner}`;
+
+export const payloadKey = (owner: string, chunk: number): Key => ({
+  pk: payloadPk(owner),
+  sk: String(chunk).padStart(4, "0"),
+});
+
+export const branchPk = (shard: string): string => `TPL#${shard}`;
+
+export const branchPrefix = "XID#";
+
+export const branchKey = (xid: Xid): Key => ({ pk: branchPk(shardOf(xid)), sk: `${branchPrefix}${xid}` });
+
+/** Blocks lie beside their branch, but not between the branches that a listing reads. */
+export const blockKey = (xid: Xid, incarnation: string, block: number): Key => ({
+  pk: branchPk(shardOf(xid)),
+  sk: `OPS#${xid}#${incarnation}#${block}`,
+});
+
+export const outcomeKey = (xid: Xid): Key => ({ pk: `OUTCOME#${xid}`, sk: "OUTCOME" });
+
+export const sessionKey = (session: string): Key => ({ pk: `SESSION#${session}`, sk: "STATE" });
+
+export const deduplicationKey = (queue: QueueRef, id: string): Key => ({
+  pk: `DEDUP#${queue.name}#${queue.generation}#${id}`,
+  sk: "DEDUP",
+});
+
+export const idempotencyKey = (principal: string, key: string): Key => ({
+  pk: `IDEMPOTENCY#${principal}#${key}`,
+  sk: "IDEMPOTENCY",
+});
+
+export const storeKey: Key = { pk: "STORE", sk: "STATUS" };
