@@ -1,0 +1,80 @@
+/**
+ * The import matrix. Each folder may import itself and what stands beside it; everything else is an error.
+ * Entries are regular expressions on resolved paths: folders, `node_modules/<package>/`, or a module of Node by its name.
+ */
+const crypto = "^crypto$";
+const timers = "^timers/promises$";
+const domain = "^shared/domain/";
+const records = "^shared/records/";
+const store = "^shared/store/";
+const transport = "^shared/transport/";
+const awsSdk = "^node_modules/@aws-sdk/";
+const awsLambdaTypes = "^node_modules/@types/aws-lambda/";
+/** The verbs know the table and the command queue by their ports only. */
+const ports = "^shared/(store|transport)/port\\.ts$";
+/** Packages and modules of Node, for folders that run outside Lambda. */
+const anyPackage = "^node_modules/";
+const anyNodeModule = "^[^./]+(/promises)?$";
+
+const matrix = {
+  "shared/domain": [],
+  "shared/records": [domain],
+  "shared/store": [domain, records, awsSdk, crypto, timers],
+  "shared/transport": [domain, awsSdk, crypto, timers],
+  "shared/commands": [domain, records, ports, crypto, timers],
+  "shared/edge": [domain, ports, "^node_modules/(@middy|zod)/", awsLambdaTypes, crypto],
+  lambdas: ["^shared/(commands|edge)/", store, transport, "^shared/config\\.ts$", awsLambdaTypes],
+  cdk: ["^node_modules/(aws-cdk-lib|cdk-nag|constructs)/", anyNodeModule],
+  local: ["^cdk/(routes|table)\\.ts$", anyPackage, anyNodeModule],
+  tools: [domain, records, store, anyPackage, anyNodeModule],
+};
+
+const layers = Object.entries(matrix).map(([folder, allowed]) => ({
+  name: `${folder}-imports`,
+  comment: `What ${folder}/ may import stands in the matrix of .dependency-cruiser.mjs.`,
+  severity: "error",
+  from: { path: `^${folder}/` },
+  to: { pathNot: [`^${folder}/`, ...allowed] },
+}));
+
+export default {
+  forbidden: [
+    ...layers,
+    {
+      name: "shared-folders",
+      comment: "A folder of shared/ that has no row in the matrix may not import anything: add the row first.",
+      severity: "error",
+      from: { path: "^shared/(?!(domain|records|store|transport|commands|edge)/)[^/]+/" },
+      to: {},
+    },
+    {
+      name: "config-imports",
+      comment: "shared/config.ts reads the environment and nothing else.",
+      severity: "error",
+      from: { path: "^shared/[^/]+$" },
+      to: {},
+    },
+    {
+      name: "not-to-tests",
+      comment: "Nothing imports test/, bench/, demo/, tools/ or docs/ but themselves and tests.",
+      severity: "error",
+      from: { path: "^(shared|lambdas|cdk|local)/" },
+      to: { path: "^(test|bench|demo|tools|docs)/" },
+    },
+    {
+      name: "not-to-development-packages",
+      comment: "What runs in Lambda may only use `dependencies`; types alone may come from elsewhere.",
+      severity: "error",
+      from: { path: "^(shared|lambdas)/" },
+      to: { dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"], dependencyTypesNot: ["type-only"] },
+    },
+    { name: "no-circular", severity: "error", from: {}, to: { circular: true } },
+    { name: "resolvable", severity: "error", from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    doNotFollow: { path: "^node_modules/" },
+    // Types count too: a layer that knows another's types depends on it.
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "node", "default", "types"] },
+  },
+};
