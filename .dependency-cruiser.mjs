@@ -12,6 +12,8 @@ const awsSdk = "^node_modules/@aws-sdk/";
 const awsLambdaTypes = "^node_modules/@types/aws-lambda/";
 /** The verbs know the table and the command queue by their ports only. */
 const ports = "^shared/(store|transport)/port\\.ts$";
+/** Files that stand alone in shared/: the environment and the wiring, the version. */
+const alone = "^shared/[^/]+\\.ts$";
 /** Packages and modules of Node, for folders that run outside Lambda. */
 const anyPackage = "^node_modules/";
 const anyNodeModule = "^[^./]+(/promises)?$";
@@ -23,7 +25,8 @@ const matrix = {
   "shared/transport": [domain, awsSdk, crypto, timers],
   "shared/commands": [domain, records, ports, crypto, timers],
   "shared/edge": [domain, ports, "^node_modules/(@middy|zod)/", awsLambdaTypes, crypto],
-  lambdas: ["^shared/(commands|edge)/", store, transport, "^shared/config\\.ts$", awsLambdaTypes],
+  // A handler passes a command's refusal on, so it must know one when it sees it; no other part of the domain.
+  lambdas: ["^shared/(commands|edge)/", store, transport, alone, "^shared/domain/refusal\\.ts$", awsLambdaTypes],
   cdk: ["^node_modules/(aws-cdk-lib|cdk-nag|constructs)/", anyNodeModule],
   local: ["^cdk/(routes|table)\\.ts$", anyPackage, anyNodeModule],
   tools: [domain, records, store, anyPackage, anyNodeModule],
@@ -49,10 +52,17 @@ export default {
     },
     {
       name: "config-imports",
-      comment: "shared/config.ts reads the environment and nothing else.",
+      comment: "shared/config.ts reads the environment and wires what handlers use; no layer below lambdas/ knows it.",
       severity: "error",
-      from: { path: "^shared/[^/]+$" },
-      to: {},
+      from: { path: alone },
+      to: { pathNot: [alone, domain, "^shared/commands/", store, transport] },
+    },
+    {
+      name: "not-to-config",
+      comment: "The environment is read once, above the layers.",
+      severity: "error",
+      from: { path: "^shared/[^/]+/" },
+      to: { path: "^shared/config\\.ts$" },
     },
     {
       name: "not-to-tests",
