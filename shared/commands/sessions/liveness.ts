@@ -1,0 +1,45 @@
+import type { Refusal } from "../../domain/refusal.ts";
+import type { IsAlive } from "../../domain/run.ts";
+import { fateOf, fence, isAliveAt, type Session, type SessionRef } from "../../domain/session.ts";
+import { sessionKey } from "../../records/keys.ts";
+import { readSession } from "../../records/session.ts";
+import type { Context } from "../context.ts";
+
+/** The session's record, read freshly. */
+export const loadSession = async (context: Context, name: string): Promise<Session | undefined> => {
+  const item = await context.store.read(sessionKey(name));
+  return item && readSession(name, item);
+};
+
+/** The fence of a call that names a session: nothing, or the refusal. */
+export const fenceCall = async (context: Context, ref: SessionRef | undefined): Promise<Refusal | undefined> =>
+  ref && fence(await loadSession(context, ref.name), ref, context.now());
+
+/** Sessions by name, read freshly; absent ones are left out. */
+export const loadSessions = async (
+  context: Context,
+  refs: readonly SessionRef[],
+): Promise<ReadonlyMap<string, Session>> => {
+  const names = [...new Set(refs.map((ref) => ref.name))];
+  const items = await context.store.readAll(names.map(sessionKey));
+  return new Map(names.flatMap((name, i) => (items[i] === undefined ? [] : [[name, readSession(name, items[i])]])));
+};
+
+/** Whether leases under these sessions still count. */
+export const livenessOf = async (context: Context, refs: readonly SessionRef[]): Promise<IsAlive> => {
+  if (refs.length === 0) return () => true;
+  const sessions = await loadSessions(context, refs);
+  const nowMs = context.now();
+  return (ref) => isAliveAt(sessions.get(ref.name), ref.epoch, nowMs);
+};
+
+/** What has become of the sessions that worked in a branch. */
+export const fatesOf = async (
+  context: Context,
+  refs: readonly SessionRef[],
+): Promise<(ref: SessionRef) => "alive" | "detached" | "dead"> => {
+  if (refs.length === 0) return () => "alive";
+  const sessions = await loadSessions(context, refs);
+  const nowMs = context.now();
+  return (ref) => fateOf(sessions.get(ref.name), ref.epoch, nowMs);
+};
