@@ -22,8 +22,8 @@ export interface Decision {
   readonly reason: string;
   /** For each partition that it adds to, the position of the next run. */
   readonly positions: Readonly<Record<string, number>>;
-  /** Depth was reserved on limited queues when the branch was prepared. */
-  readonly isReserved: boolean;
+  /** Copies that found no place so far. */
+  readonly dropped: number;
 }
 
 export type BranchState =

@@ -29,6 +29,8 @@ export interface Remove {
   readonly bytes: number;
   /** Every message of the run that was not settled is held by this branch: commit tries to delete the run. */
   readonly isWhole: boolean;
+  /** Chunks to delete when the run goes; absent when the bodies are inline or go by their TTL. */
+  readonly payload?: Extract<Payload, { kind: "chunks" }>;
 }
 
 export type Operation = Add | Remove;

@@ -1,18 +1,16 @@
 /**
  * The branch's record: `v`, `inc` incarnation, `st` state (JSON), `by` starting session, `to` timeout (s), `dl` deadline
  * (ms), `as` associations by session (`<epoch>a` active, `<epoch>s` suspended), `wk` workers (JSON), `bl` blocks (JSON),
- * `ops` operations (a list of JSON texts), `ob` their bytes, `n` messages. `op` is the word of the state: `open` lets work
- * be appended without reading.
+ * `ops` operations (a list of JSON texts), `ob` their bytes, `n` messages. `op` is the word of the state.
  */
 import type { Association, Branch, BranchState } from "../domain/branch.ts";
-import { BRANCH_OPERATIONS_BYTES, MESSAGES_PER_BRANCH } from "../domain/limits.ts";
-import { messagesIn, type Operation } from "../domain/operation.ts";
+import type { Operation } from "../domain/operation.ts";
 import type { SessionRef } from "../domain/session.ts";
-import { parseXid, type Xid } from "../domain/xid.ts";
+import { parseXid } from "../domain/xid.ts";
 import { blockKey, branchKey, branchPrefix } from "./keys.ts";
 import { operationBytes, operationValue, readOperation } from "./operation.ts";
 import { json, list, map, text, Unreadable, whole } from "./reading.ts";
-import { absent, atVersion, type Item, present, type Term, type Write } from "./write.ts";
+import { absent, atVersion, type Item, type Term, type Write } from "./write.ts";
 
 export const putNewBranch = (branch: Branch): Write => ({
   kind: "put",
@@ -42,38 +40,6 @@ export const deleteBranch = (before: Branch): Write => ({
   require: asRead(before),
   otherwise: "reload",
 });
-
-/**
- * Appends work without having read the branch: this session alone has worked in it and is actively associated, its time is
- * not over, and its record has room. Whatever else the case is, the answer brings the branch to decide from.
- */
-export const appendBlindly = (xid: Xid, by: SessionRef, operations: readonly Operation[], nowMs: number): Write => {
-  const values = operations.map(operationValue);
-  const bytes = operationBytes(values);
-  const messages = operations.reduce((n, operation) => n + messagesIn(operation), 0);
-  return {
-    kind: "update",
-    key: branchKey(xid),
-    change: {
-      append: [[["ops"], values]],
-      add: [
-        [["ob"], bytes],
-        [["n"], messages],
-        [["v"], 1],
-      ],
-    },
-    require: [
-      present,
-      { is: "equal", path: ["op"], value: "open" },
-      { is: "equal", path: ["as", by.name], value: `${by.epoch}a` },
-      { is: "equal", path: ["wk"], value: workersText([by]) },
-      { is: "more-than", path: ["dl"], value: nowMs },
-      { is: "at-most", path: ["ob"], value: BRANCH_OPERATIONS_BYTES - bytes },
-      { is: "at-most", path: ["n"], value: MESSAGES_PER_BRANCH - messages },
-    ],
-    otherwise: "reload",
-  };
-};
 
 const workersText = (workers: readonly SessionRef[]): string => JSON.stringify(workers.map((w) => [w.name, w.epoch]));
 
@@ -138,6 +104,15 @@ export const putBlock = (branch: Branch, operations: readonly Operation[]): Writ
   kind: "put",
   key: blockKey(branch.xid, branch.incarnation, branch.version),
   item: { ops: operations.map(operationValue) },
+  require: [],
+  otherwise: "reload",
+});
+
+/** Puts back what is left of a block, beside the branch's own write that says which part was applied. */
+export const shortenBlock = (branch: Branch, block: number, rest: readonly Operation[]): Write => ({
+  kind: "put",
+  key: blockKey(branch.xid, branch.incarnation, block),
+  item: { ops: rest.map(operationValue) },
   require: [],
   otherwise: "reload",
 });

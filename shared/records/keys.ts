@@ -41,8 +41,8 @@ export const runKey = (key: RunKey): Key => ({ pk: runPk(key), sk: runSk(key.pos
 /** The owner of a run's own payload; a branch's operations own theirs by `operationOwner`. */
 export const runOwner = (key: RunKey): string => `${partitionName(key)}#${key.position}`;
 
-export const operationOwner = (xid: Xid, incarnation: string, operation: string): string =>
-  `${xid}@${incarnation}#${operation}`;
+/** An operation's id is random: no two of any incarnation share it. */
+export const operationOwner = (xid: Xid, operation: string): string => `${xid}@${operation}`;
 
 export const payloadPk = (owner: string): string => `PAYLOAD#${owner}`;
 

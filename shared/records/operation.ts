@@ -20,12 +20,12 @@ type AddTuple = [
   string?,
   string?,
 ];
-/** The tuple of a remove: r, id, queue, generation, partition, position, indexes, bytes, whole. */
-type RemoveTuple = ["r", string, string, string, number, number, string, number, 0 | 1];
+/** The tuple of a remove: r, id, queue, generation, partition, position, indexes, bytes, whole, owner?, firsts?. */
+type RemoveTuple = ["r", string, string, string, number, number, string, number, 0 | 1, string?, string?];
 
 export const operationValue = (operation: Operation): Value => {
   if (operation.kind === "remove") {
-    const { id, run, indexes, bytes, isWhole } = operation;
+    const { id, run, indexes, bytes, isWhole, payload } = operation;
     const tuple: RemoveTuple = [
       "r",
       id,
@@ -36,6 +36,7 @@ export const operationValue = (operation: Operation): Value => {
       packIndexes(indexes),
       bytes,
       isWhole ? 1 : 0,
+      ...(payload === undefined ? ([] as const) : ([payload.owner, pack(payload.firsts)] as const)),
     ];
     return { j: JSON.stringify(tuple) };
   }
@@ -114,7 +115,7 @@ const readAdd = (tuple: AddTuple, bytes: Value | undefined): Operation => {
 };
 
 const readRemove = (tuple: RemoveTuple): Operation => {
-  const [, id, name, generation, partition, position, indexes, bytes, whole] = tuple;
+  const [, id, name, generation, partition, position, indexes, bytes, whole, owner, firsts] = tuple;
   return {
     kind: "remove",
     id,
@@ -122,5 +123,6 @@ const readRemove = (tuple: RemoveTuple): Operation => {
     indexes: unpackIndexes(indexes),
     bytes,
     isWhole: whole === 1,
+    ...(owner !== undefined && { payload: { kind: "chunks", owner, firsts: unpackAny(firsts ?? "") } }),
   };
 };

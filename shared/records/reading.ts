@@ -26,6 +26,12 @@ export const whole = (item: Item, attribute: string): number => {
   return value;
 };
 
+export const bytes = (item: Item, attribute: string): Uint8Array => {
+  const value = item[attribute];
+  if (!(value instanceof Uint8Array)) throw new Unreadable(item, `${attribute} is not binary`);
+  return value;
+};
+
 /** A number that is left out when it is 0. */
 export const wholeOrZero = (item: Item, attribute: string): number =>
   item[attribute] === undefined ? 0 : whole(item, attribute);

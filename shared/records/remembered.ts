@@ -3,7 +3,7 @@ import { REMEMBERED_SECONDS } from "../domain/limits.ts";
 import type { QueueRef } from "../domain/queue.ts";
 import type { Xid } from "../domain/xid.ts";
 import { deduplicationKey, idempotencyKey, outcomeKey } from "./keys.ts";
-import { text, whole, wholeOrZero } from "./reading.ts";
+import { bytes, text, whole, wholeOrZero } from "./reading.ts";
 import type { Item, Write } from "./write.ts";
 
 const lasting = (nowMs: number) => ({
@@ -31,10 +31,10 @@ export const putDeduplication = (queue: QueueRef, id: string, first: First, nowM
 
 export const readDeduplication = (item: Item): First => ({ messageId: text(item, "id"), sequence: text(item, "q") });
 
-/** What a request with an idempotency key was (`hash`) and what it answered (`answer`, JSON). */
+/** What a request with an idempotency key was (`hash`) and what it answered (`answer`, as the command packed it). */
 export interface Answered {
   readonly hash: string;
-  readonly answer: string;
+  readonly answer: Uint8Array;
 }
 
 export const putIdempotency = (principal: string, key: string, answered: Answered, nowMs: number): Write => ({
@@ -45,7 +45,7 @@ export const putIdempotency = (principal: string, key: string, answered: Answere
   otherwise: "reload",
 });
 
-export const readIdempotency = (item: Item): Answered => ({ hash: text(item, "h"), answer: text(item, "a") });
+export const readIdempotency = (item: Item): Answered => ({ hash: text(item, "h"), answer: bytes(item, "a") });
 
 export interface RememberedOutcome {
   readonly outcome: "committed" | "rolled-back";
