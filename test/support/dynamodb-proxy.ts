@@ -11,9 +11,6 @@ import type { AddressInfo } from "node:net";
 /** Operations that change the table; the others only read. */
 const writeOperations = ["PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"];
 
-/** The writes that a handler makes to go from one state to the next, to be counted and stopped at. */
-export const isWrite = (operation: string): boolean => writeOperations.includes(operation);
-
 export interface DynamodbProxy {
   /** The address to give to the service as `DYNAMODB_ENDPOINT`. */
   readonly url: string;
@@ -24,14 +21,14 @@ export interface DynamodbProxy {
    * product can be looked at, or killed, exactly between its n-th and its next write.
    */
   holdWritesAfter(n: number): void;
-  /** Lets one more write pass: the oldest that is held, or the next to come. */
-  step(): void;
+  /** Lets the oldest held write pass; resolves when it was applied and answered. */
+  step(): Promise<void>;
   /** How many writes are held now. */
   readonly held: number;
   /** Resolves when a write is held (at once if one is). */
   whenHeld(): Promise<void>;
-  /** Applies each write but cuts the connection instead of answering its first attempt: the client must repeat it. */
-  loseAnswers(operation: string): void;
+  /** From now on applies each write but cuts the connection instead of answering its first attempt: the client must repeat it. */
+  loseAnswers(): void;
   /** Drops what is held unapplied, forgets every fault and count, and goes on passing everything. */
   reset(): void;
   stop(): Promise<void>;
@@ -53,30 +50,33 @@ export async function startDynamodbProxy(upstream: string): Promise<DynamodbProx
   const counts = new Map<string, number>();
   const held: Held[] = [];
   const lost = new Set<string>();
-  let losing: string | undefined;
+  let losing = false;
   let writesLeft = Number.POSITIVE_INFINITY;
   let waiting: (() => void)[] = [];
 
-  const pass = (call: Held, answer: boolean): void => {
-    const { method, url, headers } = call.request;
-    const onward = forward(
-      { host: target.hostname, port: target.port, method, path: url, headers, agent },
-      (incoming) => {
+  /** Sends the call on; resolves when the endpoint has answered, whether or not the answer is given to the client. */
+  const pass = (call: Held, answer: boolean): Promise<void> =>
+    new Promise((resolve) => {
+      const { method, url, headers } = call.request;
+      const { hostname: host, port } = target;
+      const onward = forward({ host, port, method, path: url, headers, agent }, (incoming) => {
+        incoming.once("end", resolve);
         if (!answer) {
           incoming.resume().once("end", () => call.response.destroy());
           return;
         }
         call.response.writeHead(incoming.statusCode ?? 502, incoming.headers);
         incoming.pipe(call.response);
-      },
-    );
-    onward.once("error", () => call.response.destroy());
-    onward.end(call.body);
-  };
+      });
+      onward.once("error", () => {
+        call.response.destroy();
+        resolve();
+      });
+      onward.end(call.body);
+    });
 
   const answers = (call: Held): boolean => {
-    const operation = operationOf(call.request);
-    if (operation !== losing) return true;
+    if (!losing) return true;
     // An attempt repeats the body of the first one, its client request token included.
     const attempt = call.body.toString("latin1");
     if (lost.has(attempt)) return true;
@@ -88,7 +88,7 @@ export async function startDynamodbProxy(upstream: string): Promise<DynamodbProx
     const call: Held = { request, response, body: await readAll(request) };
     const operation = operationOf(request);
     counts.set(operation, (counts.get(operation) ?? 0) + 1);
-    if (!isWrite(operation)) return pass(call, true);
+    if (!writeOperations.includes(operation)) return pass(call, true);
     if (writesLeft > 0) {
       writesLeft -= 1;
       return pass(call, answers(call));
@@ -118,19 +118,18 @@ export async function startDynamodbProxy(upstream: string): Promise<DynamodbProx
     },
     step() {
       const next = held.shift();
-      if (next === undefined) writesLeft += 1;
-      else pass(next, answers(next));
+      return next === undefined ? Promise.resolve() : pass(next, answers(next));
     },
     whenHeld: () => (held.length > 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
-    loseAnswers(operation) {
-      losing = operation;
+    loseAnswers() {
+      losing = true;
     },
     reset() {
       for (const call of held.splice(0)) call.response.destroy();
       waiting = [];
       counts.clear();
       lost.clear();
-      losing = undefined;
+      losing = false;
       writesLeft = Number.POSITIVE_INFINITY;
     },
     async stop() {
