@@ -18,7 +18,6 @@ async function decided(outcome: Outcome): Promise<Swapped> {
   const branch = await swapped(service.client);
   const { state, available } = outcomes[outcome];
   await endAndPrepare(branch.s1, branch.xid);
-  await service.restart();
   const reason = "the transaction manager is gone";
   expect(expectOk(await branch.c.heuristic(branch.xid, outcome, reason))).toMatchObject({ state });
   expect(await availableOn(branch.c, branch.a, branch.b)).toEqual(available);

@@ -2,7 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
+import { endProcesses } from "../../local/processes.ts";
 import { type Service, type SharedEngines, startEngines, startService } from "../../local/service.ts";
+import { type Engine, startTableEngine, tableEnginePids } from "../../local/table-engine.ts";
 import { type Client, client } from "./client.ts";
 import { type DynamodbProxy, startDynamodbProxy } from "./dynamodb-proxy.ts";
 
@@ -49,19 +51,17 @@ export function useService(env: Record<string, string> = {}): ServiceUnderTest {
   };
 }
 
-/** Like `useService`, with the engines apart from the service and a fault proxy in front of the table engine. */
+/** Like `useService`, with a fault proxy between the service and the table engine (or the `DYNAMODB_ENDPOINT` given). */
 export function useServiceBehindProxy(): ServiceBehindProxy {
   let dataDir = "";
-  let engines: SharedEngines | undefined;
+  let engine: Engine | undefined;
   let proxy: DynamodbProxy | undefined;
   let service: Service | undefined;
   const start = async () => {
-    engines = await startEngines({ dataDir });
-    proxy = await startDynamodbProxy(engines.dynamodbEndpoint);
-    service = await startService({
-      dataDir: join(dataDir, "service"),
-      env: { DYNAMODB_ENDPOINT: proxy.url, SQS_ENDPOINT: engines.sqsEndpoint },
-    });
+    const given = process.env.DYNAMODB_ENDPOINT;
+    engine = given === undefined ? await startTableEngine(dataDir) : undefined;
+    proxy = await startDynamodbProxy(engine?.endpoint ?? given ?? "");
+    service = await startService({ dataDir: join(dataDir, "service"), env: { DYNAMODB_ENDPOINT: proxy.url } });
   };
   beforeAll(async () => {
     dataDir = await newDataDir();
@@ -70,7 +70,7 @@ export function useServiceBehindProxy(): ServiceBehindProxy {
   afterAll(async () => {
     await service?.stop();
     await proxy?.stop();
-    await engines?.stop();
+    await engine?.stop();
     await removeDataDir(dataDir);
   });
   const baseUrl = () => running(service).baseUrl;
@@ -83,7 +83,7 @@ export function useServiceBehindProxy(): ServiceBehindProxy {
       return running(proxy);
     },
     async restart() {
-      await Promise.all([running(service).kill9(), running(engines).kill9()]);
+      await Promise.all([running(service).kill9(), endProcesses(tableEnginePids(dataDir))]);
       await running(proxy).stop();
       await start();
     },
