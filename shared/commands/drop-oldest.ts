@@ -1,0 +1,114 @@
+import { partitionsOf, type Queue } from "../domain/queue.ts";
+import { type Run, type Standing, settle, sizeOf, standingOf } from "../domain/run.ts";
+import { capacityKey } from "../records/keys.ts";
+import { addFlow, type Capacity, countSettled, type Flow, noFlow, readCapacity } from "../records/queue.ts";
+import { writeRun } from "../records/run.ts";
+import type { Write } from "../records/write.ts";
+import type { Context } from "./context.ts";
+import { deleteBodies, outflow, writeLeaving } from "./leave.ts";
+import { merged } from "./merged.ts";
+import { eachOf } from "./payload.ts";
+import { runsOf } from "./runs.ts";
+import { leaseLiveness } from "./sessions/lease-liveness.ts";
+
+/** What a call wants to put on a limited queue. */
+export interface Need {
+  readonly messages: number;
+  readonly bytes: number;
+}
+
+/**
+ * Room made on a limited queue, in the commit of whoever needs it: `roomWrites` go beside its own writes, `dropped` into
+ * `moveCapacity`, and `clearRoom` comes after the commit. What is dropped is counted already. Empty when there is room now.
+ */
+export interface Room {
+  readonly changes: readonly { readonly before: Run; readonly after: Run }[];
+  readonly dropped: Flow;
+}
+
+export const roomWrites = (room: Room): readonly Write[] =>
+  room.changes.map(({ before, after }) => writeRun(before, after));
+
+export const clearRoom = async (context: Context, queue: Queue, room: Room): Promise<void> =>
+  eachOf(room.changes, ({ before, after }) => deleteBodies(context, queue, before, after));
+
+/** What a limited queue has left: read now, so that only a race can contradict it. */
+export const freeCapacity = async (context: Context, queue: Queue): Promise<Capacity> => {
+  const item = await context.store.read(capacityKey(queue));
+  return item === undefined ? { messages: 0, bytes: 0 } : readCapacity(item);
+};
+
+/** Runs that one query reads: ring queues drop at their head, a few at a time. */
+const RUNS_PER_QUERY = 25;
+
+/**
+ * Finds the oldest messages that nobody has, as many as must go. More runs than `records` are dropped at once, in commits
+ * of their own. Undefined when too little can go.
+ */
+export const dropOldest = async (
+  context: Context,
+  queue: Queue,
+  need: Need,
+  records: number,
+): Promise<Room | undefined> => {
+  for (;;) {
+    const short = shortOf(need, await freeCapacity(context, queue));
+    const found = await findOldest(context, queue, short);
+    if (found === undefined) return undefined;
+    const changes = found.map(({ run, indexes }) => ({ before: run, after: settle(run, indexes) }));
+    if (changes.length <= records) {
+      await eachOf(found, async ({ run, indexes }) => {
+        await context.store.count(countSettled(run.key, indexes.length, 0));
+      });
+      return { changes, dropped: found.reduce((sum, f) => addFlow(sum, outflow(f.run, f.indexes)), noFlow) };
+    }
+    await eachOf(changes.slice(0, changes.length - records), async ({ before, after }) => {
+      await writeLeaving(context, queue, before, after);
+    });
+  }
+};
+
+const shortOf = (need: Need, free: Capacity): Need => ({
+  messages: free.messages === undefined ? 0 : need.messages - free.messages,
+  bytes: free.bytes === undefined ? 0 : need.bytes - free.bytes,
+});
+
+interface Found {
+  readonly run: Run;
+  readonly indexes: readonly number[];
+}
+
+const findOldest = async (context: Context, queue: Queue, short: Need): Promise<readonly Found[] | undefined> => {
+  const found: Found[] = [];
+  let { messages, bytes } = short;
+  if (messages <= 0 && bytes <= 0) return found;
+  for await (const run of oldestFirst(context, queue)) {
+    const indexes: number[] = [];
+    for (const index of await droppable(context, queue, run)) {
+      if (messages <= 0 && bytes <= 0) break;
+      indexes.push(index);
+      messages -= 1;
+      bytes -= sizeOf(run, [index]);
+    }
+    if (indexes.length > 0) found.push({ run, indexes });
+    if (messages <= 0 && bytes <= 0) return found;
+  }
+  return undefined;
+};
+
+/** What nobody has: available, or over by time and not swept yet. A delayed release counts as leased and stays. */
+const droppable = async (context: Context, queue: Queue, run: Run): Promise<readonly number[]> => {
+  const isAlive = await leaseLiveness(context, [run]);
+  const nowMs = context.now();
+  const free: readonly Standing[] = ["available", "expired", "dropped", "exhausted"];
+  return run.slots.flatMap((_, index) =>
+    free.includes(standingOf(run, index, queue.settings, nowMs, isAlive)) ? [index] : [],
+  );
+};
+
+/** The runs of all partitions, by their age. */
+const oldestFirst = (context: Context, queue: Queue): AsyncGenerator<Run> =>
+  merged(
+    partitionsOf(queue).map((partition) => runsOf(context, partition, { limit: RUNS_PER_QUERY })),
+    (a, b) => a.createdAtMs < b.createdAtMs,
+  );
