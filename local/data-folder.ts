@@ -1,5 +1,5 @@
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StartFailure } from "./start-failure.ts";
@@ -19,7 +19,7 @@ const patienceMs = 1_500;
  */
 export async function takeDataFolder(path: string): Promise<DataFolder> {
   try {
-    mkdirSync(path, { recursive: true });
+    makeFolder(path);
   } catch (error) {
     throw unwritable(path, error);
   }
@@ -33,6 +33,21 @@ export async function takeDataFolder(path: string): Promise<DataFolder> {
       );
     }
     await sleep(50);
+  }
+}
+
+/** Not mkdir's own recursion: that never ends in a file system that answers "no such folder" to a creation, as /proc. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) {
+    if (!statSync(path).isDirectory()) throw new Error("it is not a folder");
+    return;
+  }
+  makeFolder(dirname(path));
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    // Another start may have made it in between.
+    if (!existsSync(path)) throw error;
   }
 }
 

@@ -24,8 +24,13 @@ export type LoadHandler = (lambda: string) => Promise<Handler>;
 /** The handler in `lambdas/<lambda>.ts`. Throws `StartFailure` when there is none. */
 export async function loadLambda(lambda: string): Promise<Handler> {
   const url = new URL(`../lambdas/${lambda}.ts`, import.meta.url);
-  if (!existsSync(fileURLToPath(url))) return missing(lambda);
-  const module = await importOrFail(url, lambda);
+  if (!existsSync(fileURLToPath(url))) return missing(new StartFailure(`lambdas/${lambda}.ts is missing`));
+  let module: Record<string, unknown>;
+  try {
+    module = await importOrFail(url, lambda);
+  } catch (error) {
+    return missing(error);
+  }
   if (typeof module.handler !== "function") throw new StartFailure(`lambdas/${lambda}.ts exports no handler`);
   return module.handler as Handler;
 }
@@ -58,8 +63,8 @@ async function importOrFail(url: URL, lambda: string): Promise<Record<string, un
   }
 }
 
-function missing(lambda: string): Handler {
+function missing(why: unknown): Handler {
   return () => {
-    throw new StartFailure(`lambdas/${lambda}.ts is missing`);
+    throw why;
   };
 }

@@ -16,7 +16,7 @@ async function main([script, ...args]) {
   const env = {
     ...process.env,
     PATH: [bin, process.env.PATH].filter(Boolean).join(delimiter),
-    // The script's end follows this process's, `kill -9` included.
+    // The service ends with this process, `kill -9` included.
     CAIRN_PARENT: String(process.pid),
   };
   const child = spawn(findNode(), [join(root, script), ...args], { stdio: "inherit", env });
@@ -137,16 +137,25 @@ function follow(child) {
   endWithNpm(child);
 }
 
-/** npm passes SIGINT and SIGTERM on, but cannot do that for its own `kill -9`. */
+/** npm passes SIGINT and SIGTERM on to its shell, which passes nothing on, and can do neither for its own `kill -9`. */
 function endWithNpm(child) {
   if (process.env.npm_lifecycle_event === undefined) return;
-  const parent = process.ppid;
+  // Between npm and this process there is a shell, unless the script says `exec`.
+  const viaShell = /^(ba|da|z)?sh$/.test(readOr(`/proc/${process.ppid}/comm`, "").trim());
+  const ancestors = () => `${process.ppid} ${viaShell ? parentOf(process.ppid) : ""}`;
+  const before = ancestors();
   const watch = setInterval(() => {
-    if (process.ppid === parent) return;
+    if (ancestors() === before) return;
     clearInterval(watch);
     child.kill("SIGTERM");
-  }, 250);
-  watch.unref();
+  }, 100);
+}
+
+/** Known on Linux only. */
+function parentOf(pid) {
+  const stat = readOr(`/proc/${pid}/stat`, "");
+  // The name before it stands in parentheses and may hold anything.
+  return stat.slice(stat.lastIndexOf(")") + 1).split(" ")[2];
 }
 
 function readOr(file, otherwise) {
