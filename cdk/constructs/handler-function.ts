@@ -24,12 +24,12 @@ const timeout = Duration.seconds(30);
 /** Lambda gives CPU in proportion to memory, and CPU is what a call waits for: the SDK's, not the table's. */
 const memoryMegabytes = 1024;
 
-const readActions = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"];
-const writeActions = [
+/** Every call that the store makes, by what it needs; a transaction needs the actions of its writes. */
+export const readActions: readonly string[] = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"];
+export const writeActions: readonly string[] = [
   "dynamodb:PutItem",
   "dynamodb:UpdateItem",
   "dynamodb:DeleteItem",
-  "dynamodb:BatchWriteItem",
   "dynamodb:ConditionCheckItem",
 ];
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { readActions, writeActions } from "../../cdk/constructs/handler-function.ts";
 import { routes, schedules } from "../../cdk/routes.ts";
 import { table } from "../../cdk/table.ts";
 import { type Resource, referenced, resourcesOf, synthesized } from "./synthesized.ts";
@@ -121,15 +122,7 @@ describe("each function", () => {
     expect(logGroup?.Properties.RetentionInDays).toBe(30);
   });
 
-  const reads = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"];
-  const writes = [
-    "dynamodb:BatchWriteItem",
-    "dynamodb:ConditionCheckItem",
-    "dynamodb:DeleteItem",
-    "dynamodb:PutItem",
-    "dynamodb:UpdateItem",
-  ];
-  const granted = { none: [], read: reads, write: [...reads, ...writes].sort() };
+  const granted = { none: [], read: [...readActions].sort(), write: [...readActions, ...writeActions].sort() };
   const expected = new Map<string, readonly string[]>([
     ...routes.map((route) => [`${route.method} ${route.path}`, granted[route.tableAccess]] as const),
     ...schedules.map((schedule) => [`Every ${schedule.rateMinutes} minute`, granted.write] as const),

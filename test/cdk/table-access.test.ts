@@ -1,0 +1,69 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { describe, expect, test } from "vitest";
+import { readActions, writeActions } from "../../cdk/constructs/handler-function.ts";
+import { routes, schedules, type TableAccess } from "../../cdk/routes.ts";
+
+// A missing permission shows nowhere but in an account: the engines used locally ask for none. So what each function
+// may do is held here to what the code in its bundle does.
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const needs: readonly { readonly access: TableAccess; readonly calls: RegExp }[] = [
+  { access: "write", calls: /\bstore\.(commit|count)\(/ },
+  { access: "read", calls: /\bstore\.(read|readAll|query)\(/ },
+];
+
+/** What a command that stands in the bundle may ask of the table, most first. */
+function neededBy(files: readonly string[]): TableAccess {
+  const commands = files.filter((file) => file.startsWith("shared/commands/"));
+  const text = commands.map((file) => readFileSync(`${root}${file}`, "utf8")).join("\n");
+  return needs.find(({ calls }) => calls.test(text))?.access ?? "none";
+}
+
+/** The files of which anything stands in each handler's bundle. */
+async function filesOfBundles(lambdas: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: lambdas.map((lambda) => ({ in: `lambdas/${lambda}.ts`, out: lambda })),
+    outdir: "bundles",
+    bundle: true,
+    write: false,
+    metafile: true,
+    platform: "node",
+    format: "esm",
+    packages: "external",
+  });
+  return new Map(
+    Object.entries(metafile.outputs).map(([output, { inputs }]) => [
+      output.slice("bundles/".length, -".js".length),
+      Object.keys(inputs).filter((file) => (inputs[file]?.bytesInOutput ?? 0) > 0),
+    ]),
+  );
+}
+
+describe("what a function is granted", () => {
+  test("is what the commands in its bundle need, and no more", async () => {
+    const listed = new Map<string, TableAccess>([
+      ...routes.map((route) => [route.lambda, route.tableAccess] as const),
+      ...schedules.map((schedule) => [schedule.lambda, "write"] as const),
+    ]);
+    const bundles = await filesOfBundles([...listed.keys()]);
+    const needed = [...bundles].map(([lambda, files]) => [lambda, neededBy(files)] as const);
+
+    expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(needed));
+  });
+
+  test("covers every call that the store makes", () => {
+    const folder = `${root}shared/store/`;
+    const text = readdirSync(folder).map((file) => readFileSync(`${folder}${file}`, "utf8"));
+    const sent = new Set(text.join("\n").match(/\b[A-Z]\w+(?=Command\()/g));
+    const actions = [...sent].flatMap((call) =>
+      call === "TransactWriteItems" ? ["PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem"] : [call],
+    );
+
+    expect([...new Set(actions)].map((action) => `dynamodb:${action}`).sort()).toEqual(
+      [...readActions, ...writeActions].sort(),
+    );
+  });
+});
