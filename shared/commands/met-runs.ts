@@ -1,12 +1,11 @@
 import type { PartitionRef } from "../domain/queue.ts";
 import type { Hold, IsAlive, Run } from "../domain/run.ts";
-import type { SessionRef } from "../domain/session.ts";
 import { runKey } from "../records/keys.ts";
 import { readRun } from "../records/run.ts";
 import type { Context } from "./context.ts";
 import { meetBranches } from "./dtx/meet.ts";
 import { type RunsWanted, runPages } from "./runs.ts";
-import { livenessOf } from "./sessions/liveness.ts";
+import { leaseLiveness } from "./sessions/lease-liveness.ts";
 
 /** Runs as time has left them, and what it takes to say how their messages stand: `standingOf`. */
 export interface MetRuns {
@@ -27,7 +26,7 @@ export async function* metRunsOf(
 ): AsyncGenerator<MetRuns> {
   for await (const page of runPages(context, partition, wanted)) {
     const runs = await meetHolds(context, page);
-    const isAlive = await livenessOf(context, lessees(runs, context.now()));
+    const isAlive = await leaseLiveness(context, runs);
     yield { runs, isAlive, nowMs: context.now() };
   }
 }
@@ -44,13 +43,3 @@ const meetHolds = async (context: Context, runs: readonly Run[]): Promise<readon
     return item === undefined ? [] : readRun(item, run.key);
   });
 };
-
-/** The sessions whose end would end a lease that its deadline has not ended yet. */
-const lessees = (runs: readonly Run[], nowMs: number): readonly SessionRef[] =>
-  runs.flatMap((run) =>
-    run.slots.flatMap((slot) =>
-      slot.state === "leased" && slot.lease.expiresAtMs > nowMs && slot.lease.session !== undefined
-        ? [slot.lease.session]
-        : [],
-    ),
-  );
