@@ -56,6 +56,9 @@ export async function startEngines(wanted: Pick<ServiceWanted, "dataDir" | "env"
   return { ...running, dynamodbEndpoint: said.dynamodb ?? "", sqsEndpoint: said.sqs ?? "" };
 }
 
+/** The same one as `npm start` has: tests start a service very often. */
+const compileCache = fileURLToPath(new URL("../node_modules/.cache/node", import.meta.url));
+
 async function launch(
   script: string,
   givenDir: string | undefined,
@@ -67,7 +70,13 @@ async function launch(
     // Its own group, so that the terminal's Ctrl-C ends a test run first and then, through CAIRN_PARENT, this.
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, CAIRN_DATA: dataDir, CAIRN_PARENT: String(process.pid), ...env },
+    env: {
+      NODE_COMPILE_CACHE: compileCache,
+      ...process.env,
+      CAIRN_DATA: dataDir,
+      CAIRN_PARENT: String(process.pid),
+      ...env,
+    },
   });
   const exited = new Promise<number | null>((done) => child.once("close", (code) => done(code)));
   const output = collect(child);
