@@ -4,20 +4,21 @@ import type { DeadLetterReason, Message } from "../domain/message.ts";
 import { isLimited, partitionFor, type Queue } from "../domain/queue.ts";
 import { messageIdOf, type Run, slotAt } from "../domain/run.ts";
 import { partitionName } from "../records/keys.ts";
-import {
-  addFlow,
-  type Capacity,
-  countEnqueued,
-  countSettled,
-  moveCapacity,
-  noFlow,
-  positionFrom,
-} from "../records/queue.ts";
+import { addFlow, type Capacity, countEnqueued, moveCapacity, noFlow, positionFrom } from "../records/queue.ts";
 import { putNewRun, writeRun } from "../records/run.ts";
 import { Unavailable } from "../store/port.ts";
 import type { Context } from "./context.ts";
 import { clearRoom, dropOldest, freeCapacity, type Room, roomWrites } from "./drop-oldest.ts";
-import { type Changed, deleteBodies, leaving, outflow, writeLeaving } from "./leave.ts";
+import {
+  type Changed,
+  type Counted,
+  countLeaving,
+  deleteBodies,
+  leaving,
+  nothingCounted,
+  outflow,
+  writeLeaving,
+} from "./leave.ts";
 import { buildRun } from "./new-run.ts";
 import { deletePayload, loadMessages } from "./payload.ts";
 
@@ -37,7 +38,8 @@ const RECORDS_OF_A_MOVE = 4;
  * Writes a changed run. What `after` newly settles is counted at its tail, before the change is made; the dead letters
  * among it (`dead`) move to the dead-letter queue in the same commit, bodies copied and order kept. Capacity is given
  * back, and the payload of a run that is gone is deleted. A dead-letter queue that is gone or full takes nothing: then
- * they are dropped and counted as settled. Nothing newly settled: one plain write, nothing counted.
+ * they are dropped and counted as settled. Nothing newly settled: one plain write, nothing counted. `already`: what an
+ * earlier attempt at the same change counted.
  */
 export const changeRun = async (
   context: Context,
@@ -45,15 +47,18 @@ export const changeRun = async (
   before: Run,
   after: Run,
   dead: readonly Dead[],
+  already: Counted = nothingCounted,
 ): Promise<Changed> => {
   const { deadLetterQueue } = queue.settings;
-  if (dead.length === 0 || deadLetterQueue === null) return writeLeaving(context, queue, before, after);
+  if (dead.length === 0 || deadLetterQueue === null) return writeLeaving(context, queue, before, after, already);
   const letters = await lettersOf(context, queue, before, dead);
+  let counted = already;
   for (let round = 0; round < ROUNDS; round++) {
     const target = await context.settings.find(context.store, deadLetterQueue, context.now(), round > 0);
-    if (target === undefined) return writeLeaving(context, queue, before, after);
-    const changed = await move(context, { queue, before, after }, target, letters);
-    if (changed !== "again") return changed;
+    if (target === undefined) return writeLeaving(context, queue, before, after, counted);
+    const moved = await move(context, { queue, before, after, already: counted }, target, letters);
+    if ("done" in moved) return moved;
+    counted = moved.counted;
   }
   throw new Unavailable("the dead-letter queue changed at every attempt");
 };
@@ -62,6 +67,12 @@ interface Change {
   readonly queue: Queue;
   readonly before: Run;
   readonly after: Run;
+  readonly already: Counted;
+}
+
+/** The dead-letter queue is not as it was found: the move is to be decided again. */
+interface Again {
+  readonly counted: Counted;
 }
 
 /** Copies of the dead letters, in their order; one whose body is gone already (its time was long over) is left out. */
@@ -109,14 +120,15 @@ const move = async (
   change: Change,
   target: Queue,
   letters: readonly Message[],
-): Promise<Changed | "again"> => {
-  const { queue, before, after } = change;
+): Promise<Changed | Again> => {
+  const { queue, before, after, already } = change;
   const { fitting, room } = await place(context, target, letters);
-  if (fitting.length === 0) return writeLeaving(context, queue, before, after);
+  if (fitting.length === 0) return writeLeaving(context, queue, before, after, already);
   const run = await newRunOn(context, target, before, fitting);
-  if (run === undefined) return "again";
+  if (run === undefined) return { counted: already };
   const indexes = leaving(before, after);
-  await context.store.count(countSettled(before.key, indexes.length - fitting.length, fitting.length));
+  const wanted = { settled: indexes.length - fitting.length, dead: fitting.length };
+  const counted = await countLeaving(context, before.key, wanted, already);
   const write = writeRun(before, after);
   const inflow = addFlow(noFlow, { inMessages: fitting.length, inBytes: bytesOf(fitting) });
   const commit = await context.store.commit([
@@ -133,7 +145,8 @@ const move = async (
   }
   await deletePayload(context, run);
   const failure = commit.failures.find((f) => f.write === write);
-  return failure === undefined ? "again" : { done: false, found: failure.found, repeated: commit.repeated };
+  if (failure === undefined) return { counted };
+  return { done: false, found: failure.found, repeated: commit.repeated, counted };
 };
 
 /** The run that the letters become; undefined when the queue was deleted meanwhile. */

@@ -1,16 +1,29 @@
-import type { Queue } from "../domain/queue.ts";
+import type { PartitionRef, Queue } from "../domain/queue.ts";
 import { liveCount, type Payload, type Run, sizeOf } from "../domain/run.ts";
 import { runOwner } from "../records/keys.ts";
 import { addFlow, countSettled, type Flow, moveCapacity, noFlow } from "../records/queue.ts";
 import { writeRun } from "../records/run.ts";
 import type { Item } from "../records/write.ts";
 import type { Context } from "./context.ts";
-import { deletePayload } from "./payload.ts";
+import { deleteChunksOf } from "./payload.ts";
+
+/** Messages that a change has counted at its tail. A change that is decided again counts only what comes on top. */
+export interface Counted {
+  readonly settled: number;
+  readonly dead: number;
+}
+
+export const nothingCounted: Counted = { settled: 0, dead: 0 };
 
 /** What became of a changed run: `found` is the record in its place now. `repeated`: see `Commit`. */
 export type Changed =
   | { readonly done: true }
-  | { readonly done: false; readonly found: Item | undefined; readonly repeated: boolean };
+  | {
+      readonly done: false;
+      readonly found: Item | undefined;
+      readonly repeated: boolean;
+      readonly counted: Counted;
+    };
 
 /** The indexes that are settled in `after` and were not in `before`. */
 export const leaving = (before: Run, after: Run): readonly number[] =>
@@ -20,16 +33,37 @@ export const leaving = (before: Run, after: Run): readonly number[] =>
 export const outflow = (run: Run, indexes: readonly number[]): Flow =>
   addFlow(noFlow, { outMessages: indexes.length, outBytes: sizeOf(run, indexes) });
 
+/** Counts at a run's tail what was not counted yet; nothing to count is no call. */
+export const countLeaving = async (
+  context: Context,
+  partition: PartitionRef,
+  wanted: Counted,
+  already: Counted,
+): Promise<Counted> => {
+  const settled = Math.max(wanted.settled, already.settled);
+  const dead = Math.max(wanted.dead, already.dead);
+  if (settled > already.settled || dead > already.dead) {
+    await context.store.count(countSettled(partition, settled - already.settled, dead - already.dead));
+  }
+  return { settled, dead };
+};
+
 /** Writes a changed run whose leaving messages go nowhere: one count when any leave, then one commit. */
-export const writeLeaving = async (context: Context, queue: Queue, before: Run, after: Run): Promise<Changed> => {
+export const writeLeaving = async (
+  context: Context,
+  queue: Queue,
+  before: Run,
+  after: Run,
+  already: Counted = nothingCounted,
+): Promise<Changed> => {
   const indexes = leaving(before, after);
-  if (indexes.length > 0) await context.store.count(countSettled(before.key, indexes.length, 0));
+  const counted = await countLeaving(context, before.key, { settled: indexes.length, dead: 0 }, already);
   const write = writeRun(before, after);
   const commit = await context.store.commit([write, ...moveCapacity(queue, outflow(before, indexes))]);
   if (!commit.done) {
     const failure = commit.failures.find((f) => f.write === write);
     // A limited queue's capacity record only fails when the queue is buried, and then no run is left of it.
-    return { done: false, found: failure?.found, repeated: commit.repeated };
+    return { done: false, found: failure?.found, repeated: commit.repeated, counted };
   }
   await deleteBodies(context, queue, before, after);
   return { done: true };
@@ -37,15 +71,19 @@ export const writeLeaving = async (context: Context, queue: Queue, before: Run, 
 
 /** Takes away the bodies of a run that is gone. */
 export const deleteBodies = async (context: Context, queue: Queue, before: Run, after: Run): Promise<void> => {
-  if (liveCount(after) === 0 && bodiesToDelete(queue, before) !== undefined) await deletePayload(context, before);
+  const payload = liveCount(after) > 0 ? undefined : bodiesToDelete(queue, before);
+  if (payload !== undefined) await deleteChunksOf(context, [payload]);
 };
 
 /**
- * The payload that must be deleted when its run is gone. None when it lies in the record itself, or when the queue's
- * retention gave it a time to live, which costs nothing; what a branch stored has none. `queue`: undefined when unknown.
+ * The chunks to delete when a run goes. With a retention the run's own go by their time to live, which costs nothing; a
+ * branch's have none. Of a queue that is gone (undefined) nobody knows: they are deleted.
  */
-export const bodiesToDelete = (queue: Queue | undefined, { payload, key }: Run): Payload | undefined => {
-  if (payload.kind === "inline") return undefined;
-  const retention = queue?.settings.retentionSeconds ?? null;
-  return retention !== null && payload.owner === runOwner(key) ? undefined : payload;
+export const bodiesToDelete = (
+  queue: Queue | undefined,
+  run: Run,
+): Extract<Payload, { kind: "chunks" }> | undefined => {
+  if (run.payload.kind === "inline") return undefined;
+  const hasTtl = typeof queue?.settings.retentionSeconds === "number" && run.payload.owner === runOwner(run.key);
+  return hasTtl ? undefined : run.payload;
 };

@@ -1,0 +1,12 @@
+import { accept } from "../../shared/commands/deliveries/accept.ts";
+import { openCall } from "../../shared/config.ts";
+import { isRefusal } from "../../shared/domain/refusal.ts";
+import { answer, route } from "../../shared/edge/route.ts";
+import { acceptBody, outcomesForm } from "../../shared/edge/schemas/deliveries.ts";
+
+export const handler = route(openCall, { body: acceptBody }, async (context, call) => {
+  const { session, xid } = call;
+  const deliveries = call.body.deliveryIds;
+  const outcomes = await accept(context, { deliveries, session, xid });
+  return isRefusal(outcomes) ? outcomes : answer(200, outcomesForm(deliveries, outcomes, "accepted"));
+});
