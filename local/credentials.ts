@@ -1,6 +1,6 @@
 /**
- * The AWS settings that handlers and runner go by. The engines started here take any credentials, and must never be
- * sent real ones; a stranger's endpoint gets the user's own, or made-up ones where the user has none. An AWS endpoint
+ * The AWS settings that handlers and runner go by. The engines started here take any credentials, so they get
+ * made-up ones; a stranger's endpoint gets the user's own, or made-up ones where the user has none. An AWS endpoint
  * gets the user's own or none. `undefined` means: take it out of the environment.
  */
 export function awsEnvironment(

@@ -122,7 +122,8 @@ function findNode() {
   );
 }
 
-const signals = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"];
+// Not SIGHUP: whoever listens to it takes away what `nohup` has arranged.
+const signals = ["SIGINT", "SIGTERM"];
 
 /** Signals go to the child, its end is this process's end. */
 function follow(child) {

@@ -2,7 +2,7 @@
 const patienceMs = 9_000;
 
 /**
- * Runs `stop` once at the first SIGINT, SIGTERM or SIGHUP, or when the returned function is called, and ends the
+ * Runs `stop` once at the first SIGINT or SIGTERM, or when the returned function is called, and ends the
  * process: with code 0, or with 1 after having said why. Goes down at once when the process that started this one dies.
  */
 export function onShutdown(stop: () => Promise<void>): (failure?: string) => void {
@@ -15,7 +15,7 @@ export function onShutdown(stop: () => Promise<void>): (failure?: string) => voi
     setTimeout(() => process.exit(code), patienceMs).unref();
     void stop().finally(() => process.exit(code));
   };
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => shutDown());
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => shutDown());
   endWithParent();
   return shutDown;
 }

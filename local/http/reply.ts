@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import { type ServerResponse, validateHeaderName, validateHeaderValue } from "node:http";
 import { type Problem, problemBody } from "./problem.ts";
 
 /** An answer ready for the wire. */
@@ -26,15 +26,13 @@ export function replyFrom(result: unknown): Reply {
     throw new Error("the handler answered a body that is not a string");
   refuseOversize(result, body ?? "");
   const content = Buffer.from(body ?? "", isBase64Encoded ? "base64" : "utf8");
-  return {
-    status: statusCode,
-    headers: {
-      ...(content.length === 0 ? {} : { "content-type": "text/plain; charset=utf-8" }),
-      ...ownHeaders(headers ?? {}),
-      ...(cookies === undefined || cookies.length === 0 ? {} : { "set-cookie": cookies }),
-    },
-    body: content,
+  const sent = {
+    ...(content.length === 0 ? {} : { "content-type": "text/plain; charset=utf-8" }),
+    ...ownHeaders(headers ?? {}),
+    ...(cookies === undefined || cookies.length === 0 ? {} : { "set-cookie": cookies }),
   };
+  refuseUnsendable(sent);
+  return { status: statusCode, headers: sent, body: content };
 }
 
 /** The gateway's own refusal. It costs nothing at the table unless a handler was at work, so then there is no receipt. */
@@ -81,6 +79,13 @@ function refuseOversize(result: unknown, body: string): void {
   const bytes = Buffer.byteLength(JSON.stringify(result) ?? "");
   if (bytes > maxResultBytes)
     throw new Error(`the handler answered ${bytes} bytes, over the ${maxResultBytes} that Lambda allows`);
+}
+
+function refuseUnsendable(headers: Readonly<Record<string, string | readonly string[]>>): void {
+  for (const [name, values] of Object.entries(headers)) {
+    validateHeaderName(name);
+    for (const value of [values].flat()) validateHeaderValue(name, value);
+  }
 }
 
 /** Those that the connection decides are not the function's to set. */

@@ -256,6 +256,7 @@ describe("the answer", () => {
     ["answers nothing", () => undefined],
     ["answers no status code", () => ({ statusCode: "secret" })],
     ["answers a body that is no string", () => ({ statusCode: 200, body: { secret: 1 } })],
+    ["answers a header that cannot be sent", () => ({ statusCode: 200, headers: { "x-bad": "secret\r\nx: y" } })],
     ["answers more than 6 MB", () => ({ statusCode: 200, body: "secret".repeat(1_050_000) })],
   ])("of a handler that %s is a 500 that tells nothing", async (_what, handler) => {
     const { port } = await serving(handler);
