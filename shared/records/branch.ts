@@ -1,7 +1,8 @@
 /**
  * The branch's record: `v`, `inc` incarnation, `st` state (JSON), `by` starting session, `to` timeout (s), `dl` deadline
- * (ms), `as` associations by session (`<epoch>a` active, `<epoch>s` suspended), `wk` workers (JSON), `bl` blocks (JSON),
- * `ops` operations (a list of JSON texts), `ob` their bytes, `n` messages. `op` is the word of the state.
+ * (ms), `as` associations (JSON: session, epoch, `a` active or `s` suspended), `wk` workers (JSON), `bl` blocks (JSON),
+ * `ops` operations (a list of JSON texts), `ob` their bytes, `n` messages. `op` is the word of the state. Names of sessions
+ * are never attributes' names: some would mean something to JavaScript.
  */
 import type { Association, Branch, BranchState } from "../domain/branch.ts";
 import type { Operation } from "../domain/operation.ts";
@@ -9,7 +10,7 @@ import type { SessionRef } from "../domain/session.ts";
 import { parseXid } from "../domain/xid.ts";
 import { blockKey, branchKey, branchPrefix } from "./keys.ts";
 import { operationBytes, operationValue, readOperation } from "./operation.ts";
-import { json, list, map, text, Unreadable, whole } from "./reading.ts";
+import { json, list, text, Unreadable, whole } from "./reading.ts";
 import { absent, atVersion, type Item, type Term, type Write } from "./write.ts";
 
 export const putNewBranch = (branch: Branch): Write => ({
@@ -53,7 +54,7 @@ export const branchItem = (branch: Branch): Item => {
     by: branch.session,
     to: branch.timeoutSeconds,
     dl: branch.deadlineMs,
-    as: Object.fromEntries(branch.associations.map((a) => [a.name, `${a.epoch}${a.isSuspended ? "s" : "a"}`])),
+    as: JSON.stringify(branch.associations.map((a) => [a.name, a.epoch, a.isSuspended ? "s" : "a"])),
     wk: workersText(branch.workers),
     ...(branch.blocks.length > 0 && { bl: JSON.stringify(branch.blocks) }),
     ops,
@@ -74,8 +75,8 @@ export const readBranch = (item: Item): Branch => {
     timeoutSeconds: whole(item, "to"),
     deadlineMs: whole(item, "dl"),
     associations: readAssociations(item),
-    workers: (json(item, "wk") as [string, number][]).map(([name, epoch]) => ({ name, epoch })),
-    blocks: "bl" in item ? (json(item, "bl") as number[]) : [],
+    workers: tuples(item, "wk").map((tuple) => refOf(item, tuple)),
+    blocks: "bl" in item ? readBlocks(item) : [],
     operations: list(item, "ops").map((value) => readOperation(item, value)),
     messages: whole(item, "n"),
   };
@@ -87,17 +88,35 @@ const readState = (item: Item): BranchState => {
   const name = text(item, "op");
   if (!stateNames.includes(name)) throw new Unreadable(item, `op is ${name}`);
   if (name === "open") return { name };
-  const state = json(item, "st") as BranchState;
-  if (state.name !== name) throw new Unreadable(item, "st and op differ");
+  const state = json(item, "st") as BranchState | null;
+  if (state?.name !== name) throw new Unreadable(item, "st and op differ");
   return state;
 };
 
 const readAssociations = (item: Item): readonly Association[] =>
-  Object.entries(map(item, "as")).map(([name, value]) => {
-    const match = /^(\d+)([as])$/.exec(typeof value === "string" ? value : "");
-    if (match === null) throw new Unreadable(item, `as.${name} is broken`);
-    return { name, epoch: Number(match[1]), isSuspended: match[2] === "s" };
+  tuples(item, "as").map((tuple) => {
+    const [, , word] = tuple;
+    if (word !== "a" && word !== "s") throw new Unreadable(item, "as is broken");
+    return { ...refOf(item, tuple), isSuspended: word === "s" };
   });
+
+/** A JSON list of lists. */
+const tuples = (item: Item, attribute: string): readonly (readonly unknown[])[] => {
+  const value = json(item, attribute);
+  if (!Array.isArray(value) || !value.every(Array.isArray)) throw new Unreadable(item, `${attribute} is broken`);
+  return value;
+};
+
+const refOf = (item: Item, [name, epoch]: readonly unknown[]): SessionRef => {
+  if (typeof name !== "string" || !Number.isSafeInteger(epoch)) throw new Unreadable(item, "a session is broken");
+  return { name, epoch: Number(epoch) };
+};
+
+const readBlocks = (item: Item): readonly number[] => {
+  const blocks = json(item, "bl");
+  if (!Array.isArray(blocks) || !blocks.every(Number.isSafeInteger)) throw new Unreadable(item, "bl is broken");
+  return blocks;
+};
 
 /** Operations put aside: what they are is decided by the branch's version, so a repeated put changes nothing. */
 export const putBlock = (branch: Branch, operations: readonly Operation[]): Write => ({
