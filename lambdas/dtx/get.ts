@@ -4,8 +4,8 @@ import { isRefusal } from "../../shared/domain/refusal.ts";
 import { branchForm, outcomeForm } from "../../shared/edge/branch-form.ts";
 import { answer, route } from "../../shared/edge/route.ts";
 
-export const handler = route(openCall, { path: ["xid"] }, async (context, { xid }) => {
-  if (xid === undefined) throw new Error("the route has no xid");
+export const handler = route(openCall, { path: ["xid"] }, async (context, call) => {
+  const xid = call.branch();
   const view = await getBranch(context, xid);
   if (isRefusal(view)) return view;
   return answer(200, "branch" in view ? branchForm(view.branch, view.operations) : outcomeForm(xid, view.outcome));

@@ -46,11 +46,15 @@ export const loadMessages = async (
 };
 
 /** Deletes the chunks of a run that is gone. Lost on a crash in between: nothing names them any more, they only cost room. */
-export const deletePayload = async (context: Context, run: Run): Promise<void> => {
-  const { payload } = run;
-  if (payload.kind === "inline") return;
-  await eachOf(payload.firsts, async (_, number) => {
-    await context.store.commit([deleteChunk(payload.owner, number)]);
+export const deletePayload = (context: Context, run: Run): Promise<void> => deleteChunksOf(context, [run.payload]);
+
+/** Deletes the chunks that these payloads are; inline ones went with their record. */
+export const deleteChunksOf = async (context: Context, payloads: readonly Payload[]): Promise<void> => {
+  const chunks = payloads.flatMap((payload) =>
+    payload.kind === "inline" ? [] : payload.firsts.map((_, number) => ({ owner: payload.owner, number })),
+  );
+  await eachOf(chunks, async ({ owner, number }) => {
+    await context.store.commit([deleteChunk(owner, number)]);
   });
 };
 

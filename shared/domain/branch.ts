@@ -20,9 +20,13 @@ export interface Decision {
   /** What becomes of the branch when all is applied. */
   readonly leaves: "none" | "heuristic";
   readonly reason: string;
+  /** The verb that decided answered XA_OK. */
+  readonly isRepeatable: boolean;
   /** For each partition that it adds to, the position of the next run. */
   readonly positions: Readonly<Record<string, number>>;
-  /** Copies that found no place so far. */
+  /** Depth was reserved on limited queues, by prepare or with the decision. */
+  readonly isReserved: boolean;
+  /** Messages that found no place so far. */
   readonly dropped: number;
 }
 

@@ -15,7 +15,8 @@ export interface Add {
   readonly messageIdBase: string;
   /** Of each message, its own and its queue's taken together; 0: none. It runs from the commit on. */
   readonly ttlSeconds: readonly number[];
-  readonly deduplications: readonly (readonly [index: number, id: string])[];
+  /** Index, deduplication id, and the message id where it was given. */
+  readonly deduplications: readonly (readonly [index: number, id: string, messageId?: string])[];
   readonly payload: Payload;
 }
 

@@ -38,6 +38,9 @@ export interface Call<B, Q> {
   readonly query: Q;
   /** A name from the path; only those of the shape. */
   readonly name: (parameter: string) => string;
+  /** The xid in the path; only of routes that have one. */
+  readonly branch: () => Xid;
+  /** The Xid header: the branch that a message call works in. */
   readonly xid: Xid | undefined;
   readonly session: SessionRef | undefined;
   readonly epoch: number | undefined;
@@ -143,7 +146,12 @@ const callOf = <B, Q>(shape: Shape<B, Q>, event: HttpEvent): Call<B, Q> | Refusa
 };
 
 const contextOf = (names: ReadonlyMap<string, string>, headers: Headers, event: HttpEvent) => ({
-  xid: (names.get("xid") as Xid | undefined) ?? headers.xid,
+  branch: () => {
+    const xid = names.get("xid");
+    if (xid === undefined) throw new Error("the route has no xid");
+    return xid as Xid;
+  },
+  xid: headers.xid,
   session: headers.session,
   epoch: parseEpoch(event) ?? undefined,
   idempotencyKey: headers.idempotencyKey,

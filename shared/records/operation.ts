@@ -16,7 +16,7 @@ type AddTuple = [
   number,
   string,
   string,
-  [number, string][],
+  [number, string, string?][],
   string?,
   string?,
 ];
@@ -54,7 +54,7 @@ export const operationValue = (operation: Operation): Value => {
     overheadBytes,
     messageIdBase,
     ttls,
-    deduplications.map(([index, dedup]) => [index, dedup]),
+    deduplications.map((entry) => [...entry]),
   ];
   if (payload.kind === "inline") return { j: JSON.stringify(tuple), b: payload.bytes };
   return { j: JSON.stringify([...tuple, payload.owner, pack(payload.firsts)]) };

@@ -1,0 +1,87 @@
+import { type Branch, isUndoing } from "../../domain/branch.ts";
+import { REMEMBERED_SECONDS } from "../../domain/limits.ts";
+import type { Hold } from "../../domain/run.ts";
+import type { Xid } from "../../domain/xid.ts";
+import { deleteBranch, readBranch } from "../../records/branch.ts";
+import { branchKey } from "../../records/keys.ts";
+import { putOutcome } from "../../records/remembered.ts";
+import type { Item } from "../../records/write.ts";
+import type { Context } from "../context.ts";
+import { finishDecided } from "./complete.ts";
+import { meetBranch } from "./load.ts";
+
+export interface Recovered {
+  readonly branch: Branch | undefined;
+  readonly did: "nothing" | "finished" | "rolled-back";
+}
+
+/**
+ * Gives a branch, just read, what recovery owes it: a recorded decision is finished, the work of dead sessions and of
+ * passed deadlines is undone, a time-out that nobody asked about for 24 h becomes a remembered rollback. A live branch and
+ * a prepared one are left as they are.
+ */
+export const recoverBranch = async (context: Context, item: Item): Promise<Recovered> => {
+  const stored = readBranch(item);
+  if (stored.state.name === "deciding") {
+    await finishDecided(context, stored);
+    const left = await context.store.read(branchKey(stored.xid));
+    return { branch: left && readBranch(left), did: "finished" };
+  }
+  const branch = await meetBranch(context, stored);
+  if (branch === undefined) return { branch, did: "nothing" };
+  if (await isForgotten(context, branch)) return { branch: undefined, did: "rolled-back" };
+  const isNews = branch.state.name !== stored.state.name || isUndoing(stored);
+  const isDoomed = branch.state.name === "rollback-only" || branch.state.name === "timed-out";
+  return { branch, did: isNews && isDoomed ? "rolled-back" : "nothing" };
+};
+
+/** A time-out is kept for the client to be told; after 24 h it is only remembered. */
+const isForgotten = async (context: Context, branch: Branch): Promise<boolean> => {
+  if (branch.state.name !== "timed-out" || branch.associations.length > 0) return false;
+  const nowMs = context.now();
+  if (branch.state.timedOutAtMs + REMEMBERED_SECONDS * 1000 > nowMs) return false;
+  const outcome = {
+    outcome: "rolled-back",
+    reason: "timed out",
+    isRepeatable: false,
+    completedAtMs: nowMs,
+    dropped: 0,
+  } as const;
+  const commit = await context.store.commit([
+    deleteBranch(branch),
+    putOutcome(branch.xid, branch.incarnation, outcome),
+  ]);
+  return commit.done;
+};
+
+/** Until when (ms) nobody need look at a prepared branch again: no deadline and no session's end changes it. */
+const preparedUntil = new Map<Xid, number>();
+/** Shorter than any branch's time, so that a new incarnation of the xid is not taken for the prepared one. */
+const PREPARED_KNOWN_MS = 900;
+/** Bound on what a process remembers of them. */
+const PREPARED_KNOWN = 10_000;
+
+/**
+ * Meets the branches that hold messages which someone would like to have. True when one of them has ended or was doomed and
+ * its work undone: then the run is worth reading again.
+ */
+export const meetBranches = async (context: Context, holds: readonly Hold[]): Promise<boolean> => {
+  const nowMs = context.now();
+  const xids = new Set(holds.map((hold) => hold.xid).filter((xid) => (preparedUntil.get(xid) ?? 0) <= nowMs));
+  let isNews = false;
+  for (const xid of xids) isNews = (await meetOne(context, xid, nowMs)) || isNews;
+  return isNews;
+};
+
+const meetOne = async (context: Context, xid: Xid, nowMs: number): Promise<boolean> => {
+  const item = await context.store.read(branchKey(xid));
+  if (item === undefined) return true;
+  const before = readBranch(item);
+  if (before.state.name === "prepared") {
+    if (preparedUntil.size >= PREPARED_KNOWN) preparedUntil.clear();
+    preparedUntil.set(xid, nowMs + PREPARED_KNOWN_MS);
+    return false;
+  }
+  const after = await meetBranch(context, before);
+  return after?.version !== before.version;
+};
