@@ -6,6 +6,8 @@ import type { Item, Key } from "../records/write.ts";
 import type { Context } from "./context.ts";
 import { type Swept, sweepDeleted, sweepQueue } from "./queues/sweep.ts";
 
+/** No queue's name, and so no sort key of these lists, comes before this one. */
+const FIRST_NAME = "-";
 /** The time between two sweeps: the next one begins at the next shard, so that none waits forever behind a long one. */
 const TURN_MS = 60_000;
 
@@ -72,7 +74,7 @@ const noting = async <T>(unreadable: Key[], work: () => Promise<T>): Promise<T |
 async function* itemsOf(context: Context, pk: string): AsyncGenerator<Item> {
   let after: string | undefined;
   do {
-    const page = await context.store.query({ pk, ...(after !== undefined && { after }) });
+    const page = await context.store.query({ pk, from: FIRST_NAME, ...(after !== undefined && { after }) });
     yield* page.items;
     after = page.next;
   } while (after !== undefined);
