@@ -24,13 +24,8 @@ export type LoadHandler = (lambda: string) => Promise<Handler>;
 /** The handler in `lambdas/<lambda>.ts`. Throws `StartFailure` when there is none. */
 export async function loadLambda(lambda: string): Promise<Handler> {
   const url = new URL(`../lambdas/${lambda}.ts`, import.meta.url);
-  if (!existsSync(fileURLToPath(url))) return missing(new StartFailure(`lambdas/${lambda}.ts is missing`));
-  let module: Record<string, unknown>;
-  try {
-    module = await importOrFail(url, lambda);
-  } catch (error) {
-    return missing(error);
-  }
+  if (!existsSync(fileURLToPath(url))) throw new StartFailure(`lambdas/${lambda}.ts is missing`);
+  const module = await importOrFail(url, lambda);
   if (typeof module.handler !== "function") throw new StartFailure(`lambdas/${lambda}.ts exports no handler`);
   return module.handler as Handler;
 }
@@ -61,10 +56,4 @@ async function importOrFail(url: URL, lambda: string): Promise<Record<string, un
   } catch (error) {
     throw new StartFailure(`cannot load lambdas/${lambda}.ts: ${oneLine(error)}`);
   }
-}
-
-function missing(why: unknown): Handler {
-  return () => {
-    throw why;
-  };
 }

@@ -85,9 +85,9 @@ async function launch(
   };
   const said = await firstMatch(child, output, ready);
   if (said === undefined) {
-    await exited;
+    const code = await exited;
     await removeOwn();
-    throw new Error(`${script} did not start: ${output().trim()}`);
+    throw new Error(`${script} did not start (${child.signalCode ?? `exit code ${code}`}): ${output().trim()}`);
   }
   const pids = (): readonly number[] =>
     child.exitCode === null && child.signalCode === null

@@ -13,6 +13,7 @@ import {
 } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { table } from "../../cdk/table.ts";
+import { loadLambda } from "../../local/handlers.ts";
 import { isAlive } from "../../local/processes.ts";
 import { type Service, type ServiceWanted, startEngines, startService } from "../../local/service.ts";
 import { StartFailure } from "../../local/start-failure.ts";
@@ -117,6 +118,12 @@ describe("a start", () => {
     const starting = startTableEngine(folder);
     await expect(starting).rejects.toThrow(StartFailure);
     await expect(starting).rejects.toThrow(/@dynoxide\/plan9-.* is not installed.*set DYNAMODB_ENDPOINT/);
+  });
+
+  test("without a handler's file says which is missing", async () => {
+    const loading = loadLambda("queues/never-written");
+    await expect(loading).rejects.toThrow(StartFailure);
+    await expect(loading).rejects.toThrow("lambdas/queues/never-written.ts is missing");
   });
 
   test("--help names every setting", async () => {
