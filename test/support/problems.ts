@@ -44,7 +44,8 @@ export const problemTable = {
 const knownFields = ["type", "title", "status", "code", "amqp", "xa", "retryable", "detail", "errors"];
 
 /** Words that would tell a caller what the product is made of: stack frames, tables, SDK names. */
-const leaks = /node_modules|\.ts\b|\bat .+:\d+|DynamoDB|ConditionalCheck|TransactionCancel|\bpk\b|\bsk\b|TPL#|QUEUE#/;
+const leaks =
+  /node_modules|\.ts\b|\bat \S+ \(|\\n\s+at |DynamoDB|ConditionalCheck|TransactionCancel|\bpk\b|\bsk\b|TPL#|QUEUE#/;
 
 /**
  * Holds one refusal against the contract: exact shape, and the status, AMQP code and XA code that its code stands for.
