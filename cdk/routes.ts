@@ -55,7 +55,7 @@ export const routes: readonly Route[] = [
   writes("DELETE", "/sessions/{session}", "sessions/detach"),
 
   reads("/dtx", "dtx/recover"),
-  reads("/dtx/{xid}", "dtx/get"),
+  writes("GET", "/dtx/{xid}", "dtx/get"),
   writes("POST", "/dtx/{xid}/start", "dtx/start"),
   writes("POST", "/dtx/{xid}/end", "dtx/end"),
   writes("POST", "/dtx/{xid}/prepare", "dtx/prepare"),
@@ -63,7 +63,7 @@ export const routes: readonly Route[] = [
   writes("POST", "/dtx/{xid}/rollback", "dtx/rollback"),
   writes("POST", "/dtx/{xid}/forget", "dtx/forget"),
   writes("POST", "/dtx/{xid}/heuristic", "dtx/heuristic"),
-  reads("/dtx/{xid}/timeout", "dtx/get-timeout"),
+  writes("GET", "/dtx/{xid}/timeout", "dtx/get-timeout"),
   writes("PUT", "/dtx/{xid}/timeout", "dtx/set-timeout"),
 
   writes("POST", "/recovery", "recovery"),

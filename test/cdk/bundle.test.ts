@@ -19,7 +19,7 @@ test("the handler with the most behind it bundles small, and loads as the module
   expect(file.bytes).toBeGreaterThan(1000);
   expect(file.bytes).toBeLessThan(largestBundle);
   expect(typeOfHandler(file.path)).toBe("function");
-}, 60_000);
+}, 120_000);
 
 /** Bundles one handler as the stack does. */
 function bundle(lambda: string): { readonly path: string; readonly bytes: number } {
