@@ -203,8 +203,9 @@ export const setTimeout = (branch: Branch, timeoutSeconds: number, nowMs: number
       return store(step(branch, { timeoutSeconds: seconds, deadlineMs: nowMs + seconds * 1000 }), "XA_OK");
     case "rollback-only":
     case "prepared":
-    case "timed-out":
       return store(step(branch, { timeoutSeconds: seconds }), "XA_OK");
+    case "timed-out":
+      return nothing("XA_OK");
     case "deciding":
     case "heuristic":
       return illegal(branch, "setting a timeout");
