@@ -133,7 +133,6 @@ describe("a decision that was recorded and not applied everywhere", () => {
         await c.heuristic(xid, finish),
         await c[opposite[finish]](xid),
         await c.setTimeout(xid, 10),
-        await other.start(xid, { join: true }),
         await other.end(xid),
       ];
       for (const answer of answers) expectRefused(answer, "illegal-state");
