@@ -4,6 +4,7 @@ import { capacityKey } from "../records/keys.ts";
 import { addFlow, type Capacity, countSettled, type Flow, noFlow, readCapacity } from "../records/queue.ts";
 import { writeRun } from "../records/run.ts";
 import type { Write } from "../records/write.ts";
+import { Unavailable } from "../store/port.ts";
 import type { Context } from "./context.ts";
 import { deleteBodies, outflow, writeLeaving } from "./leave.ts";
 import { merged } from "./merged.ts";
@@ -43,7 +44,8 @@ const RUNS_PER_QUERY = 25;
 
 /**
  * Finds the oldest messages that nobody has, as many as must go. More runs than `records` are dropped at once, in commits
- * of their own. Undefined when too little can go.
+ * of their own; throws `Unavailable` when the call's time is over before that: repeated, it goes on. Undefined when too
+ * little can go.
  */
 export const dropOldest = async (
   context: Context,
@@ -63,6 +65,7 @@ export const dropOldest = async (
       return { changes, dropped: found.reduce((sum, f) => addFlow(sum, outflow(f.run, f.indexes)), noFlow) };
     }
     await eachOf(changes.slice(0, changes.length - records), async ({ before, after }) => {
+      if (context.now() >= context.stopAtMs) throw new Unavailable(`making room on queue ${queue.name} goes on`);
       await writeLeaving(context, queue, before, after);
     });
   }

@@ -6,6 +6,7 @@ import { readTail } from "../../records/queue.ts";
 import type { Context } from "../context.ts";
 import { metRunsOf } from "../met-runs.ts";
 import { type Over, overOfAll } from "../over.ts";
+import { eachOf } from "../payload.ts";
 import { settleSome } from "./settle-some.ts";
 
 export interface Purged {
@@ -41,14 +42,16 @@ const purgePartition = async (
   end: number,
 ): Promise<Purged> => {
   let purged = 0;
+  let more = false;
   for await (const { runs } of metRunsOf(context, partition)) {
-    for (const run of runs) {
-      if (run.key.position >= end) return { purged, more: false };
-      if (context.now() >= context.stopAtMs) return { purged, more: true };
-      purged += (await settleSome(context, queue, run, availableAndOver))?.purged ?? 0;
-    }
+    const wanted = runs.filter((run) => run.key.position < end);
+    await eachOf(wanted, async (run) => {
+      more ||= context.now() >= context.stopAtMs;
+      if (!more) purged += (await settleSome(context, queue, run, availableAndOver))?.purged ?? 0;
+    });
+    if (more || wanted.length < runs.length) break;
   }
-  return { purged, more: false };
+  return { purged, more };
 };
 
 const availableAndOver = (standings: readonly Standing[]): Over & { readonly purged: number } => {

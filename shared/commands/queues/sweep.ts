@@ -10,13 +10,14 @@ import type { Item, Key, Term, Write } from "../../records/write.ts";
 import type { Dead } from "../change-run.ts";
 import type { Context } from "../context.ts";
 import { type Over, overOfAll } from "../over.ts";
+import { eachOf } from "../payload.ts";
 import { settleSome } from "./settle-some.ts";
 
 /** How far a sweep came. */
 export interface Swept {
   /** It stopped at the call's time limit, before the end. */
   readonly more: boolean;
-  /** Runs that are left, and so were seen. */
+  /** Runs that are left, of those that were seen. */
   readonly left: number;
   /** Records that could not be read; they stop nothing else. */
   readonly unreadable: readonly Key[];
@@ -59,21 +60,32 @@ const sweepRuns = async (
 ): Promise<Swept> => {
   const unreadable: Key[] = [];
   let left = 0;
+  let more = false;
+  const sweepRun = async (run: Run): Promise<void> => {
+    left += 1;
+    more ||= context.now() >= context.stopAtMs;
+    if (more) return;
+    const gone = await settleSome(context, queue, run, choose);
+    if (gone !== undefined && gone.settled.length === unsettled(run)) left -= 1;
+  };
   for (const partition of partitionsOf(queue)) {
-    // One after the other: dead letters come to their queue in order.
-    for await (const run of readableRuns(context, partition, unreadable)) {
-      if (context.now() >= context.stopAtMs) return { more: true, left, unreadable };
-      left += 1;
-      const gone = await settleSome(context, queue, run, choose);
-      if (gone !== undefined && gone.settled.length === unsettled(run)) left -= 1;
+    for await (const runs of readableRuns(context, partition, unreadable)) {
+      // Dead letters come to their queue in order: one run after the other.
+      if (queue.settings.deadLetterQueue === null) await eachOf(runs, sweepRun);
+      else for (const run of runs) await sweepRun(run);
+      if (more) return { more, left, unreadable };
     }
   }
-  return { more: false, left, unreadable };
+  return { more, left, unreadable };
 };
 
 const unsettled = (run: Run): number => run.slots.filter((slot) => slot.state !== "settled").length;
 
-async function* readableRuns(context: Context, partition: PartitionRef, unreadable: Key[]): AsyncGenerator<Run> {
+async function* readableRuns(
+  context: Context,
+  partition: PartitionRef,
+  unreadable: Key[],
+): AsyncGenerator<readonly Run[]> {
   let after: string | undefined;
   do {
     const page = await context.store.query({
@@ -81,10 +93,7 @@ async function* readableRuns(context: Context, partition: PartitionRef, unreadab
       from: runSk(0),
       ...(after !== undefined && { after }),
     });
-    for (const item of page.items) {
-      const run = readOrNote(item, partition, unreadable);
-      if (run !== undefined) yield run;
-    }
+    yield page.items.flatMap((item) => readOrNote(item, partition, unreadable) ?? []);
     after = page.next;
   } while (after !== undefined);
 }
