@@ -1,10 +1,9 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Delivered } from "../domain/delivery.ts";
 import { ANSWER_BYTES } from "../domain/limits.ts";
-import type { Message } from "../domain/message.ts";
 import { partitionsOf, type Queue } from "../domain/queue.ts";
 import { type Refusal, refuse } from "../domain/refusal.ts";
-import type { Lease, RunKey } from "../domain/run.ts";
 import type { SessionRef } from "../domain/session.ts";
 import { mayWork } from "../domain/verb.ts";
 import type { Xid } from "../domain/xid.ts";
@@ -23,17 +22,6 @@ export interface Acquire {
   readonly settle: "explicit" | "none";
   readonly session: SessionRef | undefined;
   readonly xid: Xid | undefined;
-}
-
-export interface Delivered {
-  readonly run: RunKey;
-  readonly index: number;
-  readonly partitions: number;
-  readonly message: Message;
-  readonly messageIdBase: string;
-  readonly deliveries: number;
-  /** Undefined when it was removed on delivery. */
-  readonly lease: Lease | undefined;
 }
 
 /** Between two looks at an empty queue: the first soon, later ones rarer, because each costs a read. */

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { MESSAGES_PER_RUN, RECORDS_PER_COMMIT } from "../domain/limits.ts";
 import type { Message } from "../domain/message.ts";
-import { type PartitionRef, partitionFor, type Queue, wireSequence } from "../domain/queue.ts";
+import { type PartitionRef, partitionFor, type Queue, type QueueSettings, wireSequence } from "../domain/queue.ts";
 import { type Refusal, refuse } from "../domain/refusal.ts";
 import { messageIdOf, type Run } from "../domain/run.ts";
 import { capacityKey, deduplicationKey, idempotencyKey } from "../records/keys.ts";
@@ -16,6 +16,7 @@ import type { Enqueue, EnqueueAnswer } from "./enqueue.ts";
 import { findAnswer, rememberAnswer } from "./idempotency.ts";
 import { buildRun } from "./new-run.ts";
 import { deleteChunksOf } from "./payload.ts";
+import { sweepQueue } from "./queues/sweep.ts";
 
 /** How often an enqueue begins anew: each duplicate, deletion and race for room that it meets costs one. */
 const ROUNDS = 20;
@@ -26,11 +27,13 @@ interface Attempt {
   /** What the first message with a deduplication id became. */
   readonly duplicates: ReadonlyMap<string, First>;
   readonly room: Room | undefined;
+  /** What time had ended was taken away, to make room. */
+  readonly isSwept: boolean;
 }
 
 /** Puts messages on a queue at once: their runs, deduplication ids, capacity and the answer's memory in one commit. */
 export const enqueueNow = async (context: Context, queue: Queue, call: Enqueue): Promise<EnqueueAnswer | Refusal> => {
-  let attempt: Attempt = { queue, duplicates: new Map(), room: undefined };
+  let attempt: Attempt = { queue, duplicates: new Map(), room: undefined, isSwept: false };
   for (let round = 0; round < ROUNDS; round++) {
     const next = await tryOnce(context, call, attempt);
     if (!("queue" in next)) return next;
@@ -99,14 +102,23 @@ const learn = async (
 };
 
 const makeRoom = async (context: Context, attempt: Attempt, wanted: readonly Message[]): Promise<Refusal | Attempt> => {
-  const full = refuse("resource-limit-exceeded", `queue ${attempt.queue.name} is full`);
-  if (attempt.queue.settings.overflow === "reject") return full;
+  const { queue } = attempt;
+  const full = refuse("resource-limit-exceeded", `queue ${queue.name} is full`);
+  if (queue.settings.overflow === "reject") {
+    // What time has ended still takes room until someone meets it.
+    if (attempt.isSwept || !canEnd(queue.settings)) return full;
+    await sweepQueue(context, queue);
+    return { ...attempt, isSwept: true };
+  }
   const { inMessages, inBytes } = inflowOf(wanted);
   const others = wanted.length + Math.ceil(wanted.length / MESSAGES_PER_RUN) + 2;
   const records = Math.max(1, RECORDS_PER_COMMIT - Math.min(others, RECORDS_PER_COMMIT));
-  const room = await dropOldest(context, attempt.queue, { messages: inMessages, bytes: inBytes }, records);
+  const room = await dropOldest(context, queue, { messages: inMessages, bytes: inBytes }, records);
   return room === undefined ? full : { ...attempt, room };
 };
+
+const canEnd = ({ messageTtlSeconds, retentionSeconds, maxDeliveries }: QueueSettings): boolean =>
+  messageTtlSeconds !== null || retentionSeconds !== null || maxDeliveries > 0;
 
 /** Messages to put: not those whose deduplication id was met before, here or on the queue. */
 const withoutDuplicates = (

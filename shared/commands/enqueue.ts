@@ -46,7 +46,8 @@ export const enqueue = async (context: Context, call: Enqueue): Promise<EnqueueA
     return refuse("invalid-argument", `a call has at most ${DEDUPLICATIONS_PER_CALL} deduplication ids × queues`);
   }
   const [fenced, queue, known] = await Promise.all([
-    fenceCall(context, call.session),
+    // In a branch the fence is part of the branch's own reading.
+    call.xid === undefined ? fenceCall(context, call.session) : undefined,
     context.settings.find(context.store, call.queue, context.now()),
     call.idempotency && findAnswer(context, call.idempotency),
   ]);

@@ -1,9 +1,10 @@
+import type { Delivered } from "../domain/delivery.ts";
 import type { DeadLetterReason, Message } from "../domain/message.ts";
 import type { PartitionRef, Queue } from "../domain/queue.ts";
 import { type Lease, lease, type Run, type RunKey, settle, slotAt, standingOf } from "../domain/run.ts";
 import { runKey } from "../records/keys.ts";
 import { readRun } from "../records/run.ts";
-import type { Acquire, Delivered } from "./acquire.ts";
+import type { Acquire } from "./acquire.ts";
 import { changeRun, type Dead } from "./change-run.ts";
 import type { Context } from "./context.ts";
 import { meetBranches } from "./dtx/meet.ts";
@@ -113,18 +114,10 @@ const lookInto = async (context: Context, taking: Taking, first: Run): Promise<L
 
 const bytesOf = (run: Run, index: number): number => (run.sizes[index] ?? 0) + run.overheadBytes;
 
-/** The run after the branches were met that hold something although their time or their session's may be over. */
+/** The run after the branches were met that hold something of it: time or a session's end may have undone their work. */
 const freed = async (context: Context, run: Run): Promise<Run | undefined> => {
   const holds = Object.values(run.holds);
-  if (holds.length === 0) return run;
-  const nowMs = context.now();
-  const isAlive = await livenessOf(
-    context,
-    holds.map((hold) => hold.session),
-  );
-  const doubtful = holds.filter((hold) => hold.deadlineMs <= nowMs || !isAlive(hold.session));
-  if (doubtful.length === 0 || !(await meetBranches(context, doubtful))) return run;
-  return reread(context, run.key);
+  return holds.length > 0 && (await meetBranches(context, holds)) ? reread(context, run.key) : run;
 };
 
 const reread = async (context: Context, key: RunKey): Promise<Run | undefined> => {

@@ -1,12 +1,27 @@
 /** Delivery ids: what an acquire gives and a settle takes back. Opaque to callers; they name the message and the lease. */
+import type { Message } from "./message.ts";
 import { isName } from "./name.ts";
-import type { RunKey } from "./run.ts";
+import type { Lease, RunKey } from "./run.ts";
 
 export interface Delivery {
   readonly run: RunKey;
   readonly index: number;
   /** The lease's token. */
   readonly token: string;
+}
+
+/** A message as an acquire delivers it. */
+export interface Delivered {
+  readonly run: RunKey;
+  readonly index: number;
+  /** Of its queue: what its sequence is made with. */
+  readonly partitions: number;
+  readonly message: Message;
+  readonly messageIdBase: string;
+  /** Begun so far, this one included. */
+  readonly deliveries: number;
+  /** Undefined when it was removed on delivery. */
+  readonly lease: Lease | undefined;
 }
 
 export const deliveryId = ({ run, index, token }: Delivery): string =>

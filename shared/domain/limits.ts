@@ -18,8 +18,6 @@ export const PAYLOAD_CHUNK_BYTES = 380 * 1024;
 
 /** Records one TransactWriteItems may hold: AWS allows 100, a few are kept back. */
 export const RECORDS_PER_COMMIT = 95;
-/** Bytes one TransactWriteItems may hold: AWS allows 4 MB. */
-export const BYTES_PER_COMMIT = 3_500_000;
 /** Deduplication ids × queues in one call: all of them are in its one transaction. */
 export const DEDUPLICATIONS_PER_CALL = 90;
 

@@ -35,10 +35,11 @@ export const createQueue = (queue: Queue, nowMs: number): readonly Write[] => [
 
 export const readQueue = (name: string, item: Item): Queue => {
   const settings = map(item, "settings");
-  for (const field of Object.keys(defaultSettings)) {
+  const fields = Object.keys(defaultSettings).map((field) => {
     if (settings[field] === undefined) throw new Unreadable(item, `settings lack ${field}`);
-  }
-  return { name, generation: text(item, "g"), settings: settings as unknown as QueueSettings };
+    return [field, settings[field]];
+  });
+  return { name, generation: text(item, "g"), settings: Object.fromEntries(fields) as QueueSettings };
 };
 
 /** A tail's counters: the next position (every enqueue began counts), settled and dead-lettered messages. */

@@ -276,13 +276,13 @@ const updateCommand = (TableName: string, write: UpdateWrite, ReturnValues: "NON
 
 const keyConditionOf = (query: Query, at: Placeholders): string => {
   const pk = `${at.path(["pk"])} = ${at.value(query.pk)}`;
-  const sk = at.path(["sk"]);
-  if (query.beginsWith !== undefined) return `${pk} AND begins_with(${sk}, ${at.value(query.beginsWith)})`;
+  const sk = () => at.path(["sk"]);
+  if (query.beginsWith !== undefined) return `${pk} AND begins_with(${sk()}, ${at.value(query.beginsWith)})`;
   if (query.from !== undefined && query.to !== undefined) {
-    return `${pk} AND ${sk} BETWEEN ${at.value(query.from)} AND ${at.value(query.to)}`;
+    return `${pk} AND ${sk()} BETWEEN ${at.value(query.from)} AND ${at.value(query.to)}`;
   }
-  if (query.from !== undefined) return `${pk} AND ${sk} >= ${at.value(query.from)}`;
-  if (query.to !== undefined) return `${pk} AND ${sk} <= ${at.value(query.to)}`;
+  if (query.from !== undefined) return `${pk} AND ${sk()} >= ${at.value(query.from)}`;
+  if (query.to !== undefined) return `${pk} AND ${sk()} <= ${at.value(query.to)}`;
   return pk;
 };
 

@@ -23,7 +23,8 @@ import type { Write } from "../../records/write.ts";
 import type { Consistency } from "../../store/port.ts";
 import type { Context } from "../context.ts";
 import { bodiesToDelete } from "../leave.ts";
-import { leaseLiveness } from "../sessions/lease-liveness.ts";
+import { leaseSessions } from "../sessions/lease-liveness.ts";
+import { livenessOf } from "../sessions/liveness.ts";
 import { queueName, runName } from "./effects.ts";
 import { type Work, workIn } from "./work.ts";
 
@@ -67,7 +68,7 @@ const enlist = async (
 ): Promise<Work<Outcomes> | Refusal> => {
   const runs = await loadRuns(context, groups, consistency);
   const queues = await loadQueuesOf(context, groups);
-  const isAlive = await leaseLiveness(context, [...runs.values()]);
+  const isAlive = await livenessBeside(context, by, [...runs.values()]);
   const outcomes = new Map<Delivery, SettleOutcome>();
   const operations: Remove[] = [];
   const beside: Write[] = [];
@@ -89,6 +90,14 @@ const enlist = async (
   // A late read proves nothing of a lease that is lost: look again.
   if (!isCertain) return enlist(context, branch, by, groups, "strong");
   return { operations, beside, result: outcomes };
+};
+
+/** Liveness of the leases' sessions; the caller's own has just passed the fence. */
+const livenessBeside = async (context: Context, by: SessionRef, runs: readonly Run[]): Promise<IsAlive> => {
+  const isOwn: IsAlive = (ref) => ref.name === by.name && ref.epoch === by.epoch;
+  const others = leaseSessions(runs, context.now()).filter((ref) => !isOwn(ref));
+  const isAlive = await livenessOf(context, others);
+  return (ref) => isOwn(ref) || isAlive(ref);
 };
 
 /** Judges a run's deliveries; the indexes that are newly to be held, ascending. */

@@ -54,12 +54,14 @@ const isForgotten = async (context: Context, branch: Branch): Promise<boolean> =
   return commit.done;
 };
 
-/** Until when (ms) nobody need look at a prepared branch again: no deadline and no session's end changes it. */
-const preparedUntil = new Map<Xid, number>();
-/** Shorter than any branch's time, so that a new incarnation of the xid is not taken for the prepared one. */
-const PREPARED_KNOWN_MS = 900;
+/** Until when (ms) a branch that was just met need not be met again. */
+const metUntil = new Map<Xid, number>();
+/** Of a prepared branch, which nothing but a decision changes: shorter than any branch's time, so that the next incarnation is met. */
+const PREPARED_MET_MS = 900;
+/** Of a live one, whose sessions may end and whose timeout may be shortened at any moment. */
+const LIVE_MET_MS = 250;
 /** Bound on what a process remembers of them. */
-const PREPARED_KNOWN = 10_000;
+const METS = 10_000;
 
 /**
  * Meets the branches that hold messages which someone would like to have. True when one of them has ended or was doomed and
@@ -67,7 +69,7 @@ const PREPARED_KNOWN = 10_000;
  */
 export const meetBranches = async (context: Context, holds: readonly Hold[]): Promise<boolean> => {
   const nowMs = context.now();
-  const xids = new Set(holds.map((hold) => hold.xid).filter((xid) => (preparedUntil.get(xid) ?? 0) <= nowMs));
+  const xids = new Set(holds.map((hold) => hold.xid).filter((xid) => (metUntil.get(xid) ?? 0) <= nowMs));
   let isNews = false;
   for (const xid of xids) isNews = (await meetOne(context, xid, nowMs)) || isNews;
   return isNews;
@@ -77,11 +79,11 @@ const meetOne = async (context: Context, xid: Xid, nowMs: number): Promise<boole
   const item = await context.store.read(branchKey(xid));
   if (item === undefined) return true;
   const before = readBranch(item);
-  if (before.state.name === "prepared") {
-    if (preparedUntil.size >= PREPARED_KNOWN) preparedUntil.clear();
-    preparedUntil.set(xid, nowMs + PREPARED_KNOWN_MS);
-    return false;
-  }
   const after = await meetBranch(context, before);
-  return after?.version !== before.version;
+  if (after?.version !== before.version) return true;
+  if (metUntil.size >= METS) metUntil.clear();
+  metUntil.set(xid, before.state.name === "prepared" ? nowMs + PREPARED_MET_MS : metLive(before, nowMs));
+  return false;
 };
+
+const metLive = (branch: Branch, nowMs: number): number => Math.min(nowMs + LIVE_MET_MS, branch.deadlineMs);

@@ -1,6 +1,7 @@
 import { type Branch, hasWork, step } from "../../domain/branch.ts";
 import { writeBranch } from "../../records/branch.ts";
 import type { Context } from "../context.ts";
+import { sweepFreed } from "../queues/sweep-freed.ts";
 import { applyAside } from "./apply-aside.ts";
 import { commitAtOnce, fitsOneCommit } from "./apply-at-once.ts";
 import { loadOperations } from "./operations.ts";
@@ -21,7 +22,9 @@ export const carryOutDoom = async (context: Context, stored: Branch, doomed: Bra
       const commit = await context.store.commit([writeBranch(stored, doomed)]);
       if (!commit.done) return undefined;
     }
-    return applyAside(context, doomed, "rollback");
+    const left = await applyAside(context, doomed, "rollback");
+    await sweepFreed(context, operations);
+    return left;
   }
   const undone = doomed === stored ? step(doomed, {}) : doomed;
   const after: Branch = { ...undone, operations: [], blocks: [], messages: 0 };
@@ -31,5 +34,7 @@ export const carryOutDoom = async (context: Context, stored: Branch, doomed: Bra
     nowMs: context.now(),
     endings: () => [writeBranch(stored, after)],
   });
-  return done === "done" ? after : undefined;
+  if (done !== "done") return undefined;
+  await sweepFreed(context, operations);
+  return after;
 };

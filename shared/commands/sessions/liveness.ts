@@ -1,6 +1,6 @@
 import type { Refusal } from "../../domain/refusal.ts";
 import type { IsAlive } from "../../domain/run.ts";
-import { fateOf, fence, isAliveAt, type Session, type SessionRef } from "../../domain/session.ts";
+import { fence, isAliveAt, type Session, type SessionRef } from "../../domain/session.ts";
 import { sessionKey } from "../../records/keys.ts";
 import { readSession } from "../../records/session.ts";
 import type { Context } from "../context.ts";
@@ -31,15 +31,4 @@ export const livenessOf = async (context: Context, refs: readonly SessionRef[]):
   const sessions = await loadSessions(context, refs);
   const nowMs = context.now();
   return (ref) => isAliveAt(sessions.get(ref.name), ref.epoch, nowMs);
-};
-
-/** What has become of the sessions that worked in a branch. */
-export const fatesOf = async (
-  context: Context,
-  refs: readonly SessionRef[],
-): Promise<(ref: SessionRef) => "alive" | "detached" | "dead"> => {
-  if (refs.length === 0) return () => "alive";
-  const sessions = await loadSessions(context, refs);
-  const nowMs = context.now();
-  return (ref) => fateOf(sessions.get(ref.name), ref.epoch, nowMs);
 };

@@ -1,7 +1,6 @@
 /** Bodies of enqueue and acquire, and what they become. */
 import * as z from "zod";
-import type { Delivered } from "../../commands/acquire.ts";
-import { deliveryId } from "../../domain/delivery.ts";
+import { type Delivered, deliveryId } from "../../domain/delivery.ts";
 import {
   HEADERS_BYTES,
   LEASE_SECONDS_MAX,
