@@ -48,7 +48,8 @@ export const enqueue = async (context: Context, call: Enqueue): Promise<EnqueueA
   const [fenced, queue, known] = await Promise.all([
     // In a branch the fence is part of the branch's own reading.
     call.xid === undefined ? fenceCall(context, call.session) : undefined,
-    context.settings.find(context.store, call.queue, context.now()),
+    // A branch keeps no tail that a deletion could have closed: it must know the queue of now.
+    context.settings.find(context.store, call.queue, context.now(), call.xid !== undefined),
     call.idempotency && findAnswer(context, call.idempotency),
   ]);
   // A repeated request is told what the first was told, whatever has happened since.

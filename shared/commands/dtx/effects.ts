@@ -71,8 +71,9 @@ export const partitionOfAdd = (add: Add): PartitionRef => ({
 
 export const runName = (key: RunKey): string => `${partitionName(key)}#${key.position}`;
 
-export const effectsOf = (facts: Facts): Effects => {
-  const adds = facts.operations.filter((operation) => operation.kind === "add");
+export const effectsOf = (given: Facts): Effects => {
+  const adds = given.operations.filter((operation) => operation.kind === "add");
+  const facts = { ...given, taken: new Set([...given.taken, ...repeatsIn(adds)]) };
   const placed = facts.outcome === "commit" ? placeAdds(facts, adds) : undoAdds(facts, adds);
   const removed = endHolds(facts);
   return {
@@ -81,6 +82,19 @@ export const effectsOf = (facts: Facts): Effects => {
     orphans: [...placed.orphans, ...removed.orphans],
     dropped: placed.dropped + removed.dropped,
   };
+};
+
+/** Copies whose deduplication id an earlier one of the same branch has taken. */
+const repeatsIn = (adds: readonly Add[]): readonly string[] => {
+  const met = new Set<string>();
+  return adds.flatMap((add) =>
+    add.deduplications.flatMap(([index, id]) => {
+      const name = `${add.queue}#${add.generation}#${id}`;
+      if (met.has(name)) return [copyName(add, index)];
+      met.add(name);
+      return [];
+    }),
+  );
 };
 
 /** The removes of some operations, one a run, as the operations themselves tell. */

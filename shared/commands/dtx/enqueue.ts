@@ -10,9 +10,10 @@ import type { Xid } from "../../domain/xid.ts";
 import { deduplicationKey, operationOwner } from "../../records/keys.ts";
 import { encodeMessage } from "../../records/payload.ts";
 import { type First, ifInForce, readDeduplication } from "../../records/remembered.ts";
+import type { Consistency } from "../../store/port.ts";
 import type { Context } from "../context.ts";
 import type { Enqueue, EnqueueAnswer, Enqueued } from "../enqueue.ts";
-import { rememberAnswer } from "../idempotency.ts";
+import { findAnswer, rememberAnswer } from "../idempotency.ts";
 import { factsOf, newMessageIdBase } from "../new-run.ts";
 import { deleteChunksOf, storeChunks } from "../payload.ts";
 import { type Work, workIn } from "./work.ts";
@@ -37,13 +38,16 @@ export const enqueueInBranch = async (
   const wanted = call.messages.filter((message) => !duplicates.has(message));
   const adds = await addsFor(context, queue, xid, by.name, wanted);
   const answer = answerOf(queue, call.messages, wanted, adds, duplicates);
-  const build = async (_: Branch): Promise<Work<EnqueueAnswer>> => ({
-    operations: adds,
-    beside: call.idempotency === undefined ? [] : [rememberAnswer(call.idempotency, answer, context.now())],
-    result: answer,
-  });
+  const build = async (_: Branch, consistency: Consistency): Promise<Work<EnqueueAnswer> | Refusal> => {
+    const { idempotency } = call;
+    if (idempotency === undefined) return { operations: adds, beside: [], result: answer };
+    // On a second attempt the same request may have been answered by its twin.
+    const known = consistency === "strong" ? await findAnswer(context, idempotency) : undefined;
+    if (known !== undefined) return isRefusal(known) ? known : { operations: [], beside: [], result: known };
+    return { operations: adds, beside: [rememberAnswer(idempotency, answer, context.now())], result: answer };
+  };
   const done = await workIn(context, xid, by, build);
-  if (isRefusal(done)) {
+  if (done !== answer) {
     await deleteChunksOf(
       context,
       adds.map((add) => add.payload),
