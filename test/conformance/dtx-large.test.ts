@@ -44,7 +44,7 @@ describe("T-LARGE: 250 messages over three queues", () => {
         await expectDelivered(branch, finish);
       }
     },
-    120_000,
+    300_000,
   );
 
   it.each(verbs)(
@@ -56,7 +56,7 @@ describe("T-LARGE: 250 messages over three queues", () => {
       service.proxy.reset();
       await expectDelivered(branch, finish);
     },
-    60_000,
+    120_000,
   );
 });
 
@@ -71,7 +71,7 @@ describe("T-LARGE: 1,000 messages over three queues", () => {
       await finishBranch(branch, finish);
       await expectDelivered(branch, finish);
     },
-    120_000,
+    300_000,
   );
 });
 
@@ -86,6 +86,6 @@ describe("T-LARGE: 10,000 messages over three queues", () => {
       await finishBranch(branch, finish);
       await expectDelivered(branch, finish);
     },
-    180_000,
+    300_000,
   );
 });

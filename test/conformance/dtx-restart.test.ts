@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "../support/client.ts";
 import {
   availableOn,
@@ -73,27 +73,54 @@ const works = [
   ["swap", swapOne],
 ] as const;
 
+interface Row {
+  readonly id: string;
+  readonly name: string;
+  readonly work: () => Promise<Work>;
+  readonly finish: "commit" | "rollback";
+  readonly isPrepared: boolean;
+}
+
+const rows: readonly Row[] = [
+  ...works.flatMap(([name, work], w) =>
+    (["commit", "rollback"] as const).map((finish, f) => {
+      return { id: `2PC-${1 + 2 * w + f}`, name: `${name}, prepare, ${finish}`, work, finish, isPrepared: true };
+    }),
+  ),
+  ...works.map(([name, work], w) => {
+    return {
+      id: `2PC-${7 + w}`,
+      name: `${name}, unprepared rollback`,
+      work,
+      finish: "rollback" as const,
+      isPrepared: false,
+    };
+  }),
+];
+
+async function finished({ work, finish, isPrepared }: Row): Promise<Work> {
+  const done = await work();
+  expectXa(await done.s.end(done.xid), "XA_OK");
+  if (isPrepared) expectXa(await done.s.prepare(done.xid), "XA_OK");
+  expectXa(await done.s[finish](done.xid), "XA_OK");
+  return done;
+}
+
 describe("finished, then all processes killed", () => {
-  const rows = works.flatMap(([name, work], index) => [
-    { id: `2PC-${2 * index + 1}`, name, work, finish: "commit" as const },
-    { id: `2PC-${2 * index + 2}`, name, work, finish: "rollback" as const },
-  ]);
-  it.each(rows)("$id: $name, prepare, $finish, restart", async ({ work, finish }) => {
-    const { s, xid, expectDone, expectUndone } = await work();
-    await endAndPrepare(s, xid);
-    expectXa(await s[finish](xid), "XA_OK");
+  /** By row; one kill is enough for all of them, and each row tells its own failure. */
+  let works: PromiseSettledResult<Work>[] = [];
+
+  beforeAll(async () => {
+    works = await Promise.allSettled(rows.map(finished));
     await service.restart();
-    await (finish === "commit" ? expectDone() : expectUndone());
-    expect(await stateOf(s, xid)).toBe(finish === "commit" ? "committed" : "rolled-back");
   });
 
-  const unprepared = works.map(([name, work], index) => ({ id: `2PC-${7 + index}`, name, work }));
-  it.each(unprepared)("$id: $name, rolled back unprepared, restart", async ({ work }) => {
-    const { s, xid, expectUndone } = await work();
-    expectXa(await s.end(xid), "XA_OK");
-    expectXa(await s.rollback(xid), "XA_OK");
-    await service.restart();
-    await expectUndone();
+  it.each(rows.map((row, index) => ({ ...row, index })))("$id: $name, restart", async ({ finish, index }) => {
+    const work = works[index];
+    if (work?.status !== "fulfilled") throw work?.reason;
+    const { s, xid, expectDone, expectUndone } = work.value;
+    await (finish === "commit" ? expectDone() : expectUndone());
+    expect(await stateOf(s, xid)).toBe(finish === "commit" ? "committed" : "rolled-back");
   });
 });
 

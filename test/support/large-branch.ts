@@ -46,20 +46,24 @@ export async function largeBranch(c: Client, size: BranchSize): Promise<LargeBra
   const queues = await newQueues(c, 3);
   const bodies = (what: string, count: number) =>
     queues.map((_, q) => Array.from({ length: Math.ceil((count - q) / 3) }, (_each, n) => `${what} ${q}/${n}`));
-  const [taken, published] = [bodies("old", size.taken), bodies("new", size.published)];
-  await Promise.all(
-    queues.map(async (queue, q) => {
-      for (const body of taken[q] ?? []) await enqueueBodies(c, queue, [body]);
-    }),
-  );
+  const [old, published] = [bodies("old", size.taken), bodies("new", size.published)];
+  await Promise.all(queues.map((queue, q) => enqueueOneByOne(c, queue, old[q] ?? [])));
   const xid = newXid();
   const inBranch = await begin(s, xid, 3600);
+  const taken: string[][] = [];
   for (const [q, queue] of queues.entries()) {
-    await consume(inBranch, queue, taken[q]?.length);
+    const deliveries = await consume(inBranch, queue, old[q]?.length);
+    taken.push(deliveries.map((delivery) => delivery.body));
     await enqueueBodies(inBranch, queue, published[q] ?? []);
   }
   await endAndPrepare(s, xid);
   return { c, xid, queues, taken, published };
+}
+
+/** A call for each message, a few at a time: the queue decides their order, and the branch takes them in it. */
+async function enqueueOneByOne(c: Client, queue: string, bodies: readonly string[]): Promise<void> {
+  for (let i = 0; i < bodies.length; i += 5)
+    await Promise.all(bodies.slice(i, i + 5).map((body) => enqueueBodies(c, queue, [body])));
 }
 
 /** Gives the verb, again while the service says that the work goes on, and requires XA_OK. */

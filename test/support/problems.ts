@@ -39,6 +39,8 @@ export const problemTable = {
   "too-many-requests": { httpStatuses: [429] },
   unavailable: { httpStatuses: [503], amqp: 541, xa: "XAER_RMFAIL" },
   "internal-error": { httpStatuses: [500], amqp: 541, xa: "XAER_RMERR" },
+  // Not in the contract's table: what HTTP itself has for a path that is there under another method.
+  "method-not-allowed": { httpStatuses: [405] },
 } as const satisfies Record<string, ProblemRow>;
 
 const knownFields = ["type", "title", "status", "code", "amqp", "xa", "retryable", "detail", "errors"];
