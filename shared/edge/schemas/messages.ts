@@ -10,16 +10,17 @@ import {
   TEXT_LENGTH,
   WAIT_SECONDS_MAX,
 } from "../../domain/limits.ts";
-import type { Message, Properties } from "../../domain/message.ts";
+import type { HeaderValue, Message, Properties } from "../../domain/message.ts";
 import { wireSequence } from "../../domain/queue.ts";
 import { type Refusal, refuse, refuseFields } from "../../domain/refusal.ts";
 import { messageIdOf } from "../../domain/run.ts";
 import { messageForm } from "../message-form.ts";
 import { integer } from "./queues.ts";
 
+const HALF_A_PAIR = "must be Unicode: it has half of a surrogate pair";
+
 /** Text that UTF-8 can carry: no half of a surrogate pair. */
-const unicode = (text: z.ZodString) =>
-  text.refine((value) => value.isWellFormed(), { error: "must be Unicode: it has half of a surrogate pair" });
+const unicode = (text: z.ZodString) => text.refine((value) => value.isWellFormed(), { error: HALF_A_PAIR });
 
 const text = unicode(
   z
@@ -32,8 +33,18 @@ const headerValue = z.union([unicode(z.string()), z.number(), z.boolean()], {
   error: "must be a string, a number, true or false",
 });
 
+/** Not a record of the validator's: that leaves out a header named `__proto__`. */
 const headers = z
-  .record(unicode(z.string()), headerValue, { error: "must be an object of strings, numbers, true and false" })
+  .custom<Readonly<Record<string, HeaderValue>>>(
+    (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+    { error: "must be an object of strings, numbers, true and false" },
+  )
+  .superRefine((value, context) => {
+    for (const [name, one] of Object.entries(value)) {
+      const error = name.isWellFormed() ? headerValue.safeParse(one).error?.issues[0]?.message : HALF_A_PAIR;
+      if (error !== undefined) context.addIssue({ code: "custom", path: [name], message: error });
+    }
+  })
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= HEADERS_BYTES, {
     error: `must have at most ${HEADERS_BYTES} bytes as JSON`,
   });
