@@ -49,7 +49,9 @@ export const enqueue = async (context: Context, call: Enqueue): Promise<EnqueueA
     // In a branch the fence is part of the branch's own reading.
     call.xid === undefined ? fenceCall(context, call.session) : undefined,
     // A branch keeps no tail that a deletion could have closed: it must know the queue of now.
-    context.settings.find(context.store, call.queue, context.now(), call.xid !== undefined),
+    call.xid === undefined
+      ? context.settings.find(context.store, call.queue, context.now())
+      : context.settings.confirm(context.store, call.queue, context.now()),
     call.idempotency && findAnswer(context, call.idempotency),
   ]);
   // A repeated request is told what the first was told, whatever has happened since.

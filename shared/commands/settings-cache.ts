@@ -25,6 +25,19 @@ export class SettingsCache {
     return queue;
   }
 
+  /**
+   * The queue as it is now, or undefined: the kept copy when an eventually consistent look, at half the price, still finds
+   * its generation; whatever else it finds is read strongly.
+   */
+  async confirm(store: Store, name: string, nowMs: number): Promise<Queue | undefined> {
+    const known = this.#known.get(name);
+    if (known !== undefined && nowMs - known.readAtMs < SETTINGS_CACHE_MS) {
+      const item = await store.read(settingsKey(name), "eventual");
+      if (item !== undefined && readQueue(name, item).generation === known.queue.generation) return known.queue;
+    }
+    return this.find(store, name, nowMs, true);
+  }
+
   forget(name: string): void {
     this.#known.delete(name);
   }

@@ -18,4 +18,5 @@ export const commitBranch = (
     session,
     decide: (branch) => commit(branch, onePhase),
     onUnknown: () => answerRemembered(context, xid, "commit"),
+    isSecondPhase: !onePhase,
   });

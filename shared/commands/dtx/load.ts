@@ -1,5 +1,5 @@
 import { type Branch, isUndoing, meet } from "../../domain/branch.ts";
-import { fateOf, type Session, type SessionRef } from "../../domain/session.ts";
+import { fateOf, isAliveAt, type Session, type SessionRef } from "../../domain/session.ts";
 import type { Xid } from "../../domain/xid.ts";
 import { readBranch } from "../../records/branch.ts";
 import { branchKey } from "../../records/keys.ts";
@@ -14,26 +14,29 @@ const ROUNDS = 20;
 export interface Loaded {
   /** As it is stored: what time and dead sessions did to it has been carried out. */
   readonly branch: Branch | undefined;
-  /** The session that was named along, read freshly. */
+  /** The session that was named along. */
   readonly session: Session | undefined;
 }
 
 /**
  * Reads a branch, meets it (deadline, dead sessions), and if that doomed it stores the doom and undoes its work before
  * anyone goes on. `along`: a session to read at the same time. `eventual` reads may be late: good enough for a write that
- * names the version, not for a refusal.
+ * names the version, not for a refusal. The session is read freshly unless told otherwise.
  */
 export const loadBranchAnd = async (
   context: Context,
   xid: Xid,
   along: SessionRef | undefined,
   consistency: Consistency = "strong",
+  sessionConsistency: Consistency = "strong",
 ): Promise<Loaded> => {
   const [item, session] = await Promise.all([
     context.store.read(branchKey(xid), consistency),
-    along && loadSession(context, along.name),
+    along && loadSession(context, along.name, sessionConsistency),
   ]);
-  const known = new Map(session === undefined ? [] : [[session.name, session]]);
+  // A late reading proves no session alive.
+  const isFresh = session !== undefined && sessionConsistency === "strong";
+  const known = new Map(isFresh ? [[session.name, session]] : []);
   return { session, branch: item && (await met(context, readBranch(item), known)) };
 };
 
@@ -68,8 +71,8 @@ const met = async (
 const meetFreshly = async (context: Context, branch: Branch, known: ReadonlyMap<string, Session>): Promise<Branch> => {
   const { name } = branch.state;
   if (name === "prepared" || name === "deciding" || name === "heuristic") return branch;
+  const nowMs = context.now();
   const unknown = [...branch.workers, ...branch.associations].filter((ref) => !known.has(ref.name));
   const others = unknown.length === 0 ? new Map<string, Session>() : await loadSessions(context, unknown);
-  const nowMs = context.now();
   return meet(branch, (ref) => fateOf(known.get(ref.name) ?? others.get(ref.name), ref.epoch, nowMs), nowMs);
 };

@@ -3,11 +3,17 @@ import type { IsAlive } from "../../domain/run.ts";
 import { fence, isAliveAt, type Session, type SessionRef } from "../../domain/session.ts";
 import { sessionKey } from "../../records/keys.ts";
 import { readSession } from "../../records/session.ts";
+import type { Consistency } from "../../store/port.ts";
 import type { Context } from "../context.ts";
+import { closeExpired } from "./expire.ts";
 
-/** The session's record, read freshly. */
-export const loadSession = async (context: Context, name: string): Promise<Session | undefined> => {
-  const item = await context.store.read(sessionKey(name));
+/** The session's record, read freshly unless told otherwise. */
+export const loadSession = async (
+  context: Context,
+  name: string,
+  consistency: Consistency = "strong",
+): Promise<Session | undefined> => {
+  const item = await context.store.read(sessionKey(name), consistency);
   return item && readSession(name, item);
 };
 
@@ -15,20 +21,27 @@ export const loadSession = async (context: Context, name: string): Promise<Sessi
 export const fenceCall = async (context: Context, ref: SessionRef | undefined): Promise<Refusal | undefined> =>
   ref && fence(await loadSession(context, ref.name), ref, context.now());
 
-/** Sessions by name, read freshly; absent ones are left out. */
+/**
+ * Sessions by name, read freshly, for whoever acts on their end; absent ones are left out. One whose time is over is
+ * closed first: a keep-alive by a slower clock must not come in after what is decided from this.
+ */
 export const loadSessions = async (
   context: Context,
   refs: readonly SessionRef[],
 ): Promise<ReadonlyMap<string, Session>> => {
   const names = [...new Set(refs.map((ref) => ref.name))];
   const items = await context.store.readAll(names.map(sessionKey));
-  return new Map(names.flatMap((name, i) => (items[i] === undefined ? [] : [[name, readSession(name, items[i])]])));
+  const found = names.flatMap((name, i) =>
+    items[i] === undefined ? [] : [[name, readSession(name, items[i])] as const],
+  );
+  return closeExpired(context, new Map(found));
 };
 
 /** Whether leases under these sessions still count. */
 export const livenessOf = async (context: Context, refs: readonly SessionRef[]): Promise<IsAlive> => {
   if (refs.length === 0) return () => true;
-  const sessions = await loadSessions(context, refs);
+  // Taken before they are read: whoever is over by now has been closed when they are.
   const nowMs = context.now();
+  const sessions = await loadSessions(context, refs);
   return (ref) => isAliveAt(sessions.get(ref.name), ref.epoch, nowMs);
 };
