@@ -18,5 +18,4 @@ export const commitBranch = (
     session,
     decide: (branch) => commit(branch, onePhase),
     onUnknown: () => answerRemembered(context, xid, "commit"),
-    isSecondPhase: !onePhase,
   });

@@ -14,29 +14,28 @@ const ROUNDS = 20;
 export interface Loaded {
   /** As it is stored: what time and dead sessions did to it has been carried out. */
   readonly branch: Branch | undefined;
-  /** The session that was named along. */
+  /** The session that was named along, read freshly. */
   readonly session: Session | undefined;
 }
 
 /**
  * Reads a branch, meets it (deadline, dead sessions), and if that doomed it stores the doom and undoes its work before
  * anyone goes on. `along`: a session to read at the same time. `eventual` reads may be late: good enough for a write that
- * names the version, not for a refusal. The session is read freshly unless told otherwise.
+ * names the version, not for a refusal. The session is read freshly.
  */
 export const loadBranchAnd = async (
   context: Context,
   xid: Xid,
   along: SessionRef | undefined,
   consistency: Consistency = "strong",
-  sessionConsistency: Consistency = "strong",
 ): Promise<Loaded> => {
   const [item, session] = await Promise.all([
     context.store.read(branchKey(xid), consistency),
-    along && loadSession(context, along.name, sessionConsistency),
+    along && loadSession(context, along.name),
   ]);
-  // A late reading proves no session alive.
-  const isFresh = session !== undefined && sessionConsistency === "strong";
-  const known = new Map(isFresh ? [[session.name, session]] : []);
+  // One that is over must be closed before anything is decided from it: it is loaded again for that.
+  const isAlive = session !== undefined && isAliveAt(session, session.epoch, context.now());
+  const known = new Map(isAlive ? [[session.name, session]] : []);
   return { session, branch: item && (await met(context, readBranch(item), known)) };
 };
 

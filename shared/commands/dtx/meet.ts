@@ -4,6 +4,7 @@ import type { Hold } from "../../domain/run.ts";
 import type { Xid } from "../../domain/xid.ts";
 import { deleteBranch, readBranch } from "../../records/branch.ts";
 import { branchKey } from "../../records/keys.ts";
+import { Unreadable } from "../../records/reading.ts";
 import { putOutcome } from "../../records/remembered.ts";
 import type { Item } from "../../records/write.ts";
 import type { Context } from "../context.ts";
@@ -71,8 +72,18 @@ export const meetBranches = async (context: Context, holds: readonly Hold[]): Pr
   const nowMs = context.now();
   const xids = new Set(holds.map((hold) => hold.xid).filter((xid) => (metUntil.get(xid) ?? 0) <= nowMs));
   let isNews = false;
-  for (const xid of xids) isNews = (await meetOne(context, xid, nowMs)) || isNews;
+  for (const xid of xids) isNews = (await meetReadable(context, xid, nowMs)) || isNews;
   return isNews;
+};
+
+/** A branch that cannot be read keeps what it holds, and stops nothing else. */
+const meetReadable = async (context: Context, xid: Xid, nowMs: number): Promise<boolean> => {
+  try {
+    return await meetOne(context, xid, nowMs);
+  } catch (error) {
+    if (error instanceof Unreadable) return false;
+    throw error;
+  }
 };
 
 const meetOne = async (context: Context, xid: Xid, nowMs: number): Promise<boolean> => {

@@ -32,11 +32,6 @@ export interface Verb {
   readonly onUnknown: () => Promise<VerbAnswer | Refusal> | VerbAnswer | Refusal;
   /** Writes that stand beside the branch's own; when one of them fails, the verb begins anew. */
   readonly beside?: readonly Write[];
-  /**
-   * It decides a prepared branch, which has no owner: anyone may, so a late reading of the caller's session is enough to
-   * let it pass. What is found to be otherwise is read freshly.
-   */
-  readonly isSecondPhase?: boolean;
 }
 
 /** How often a verb begins anew because the branch moved. */
@@ -49,13 +44,9 @@ const ROUNDS = 20;
 export const perform = async (context: Context, verb: Verb): Promise<VerbAnswer | Refusal> => {
   let consistency: Consistency = "eventual";
   for (let round = 0; round < ROUNDS; round++) {
-    const forSession = verb.isSecondPhase === true ? consistency : "strong";
-    const { branch, session } = await loadBranchAnd(context, verb.xid, verb.session, consistency, forSession);
+    // The session is always read strongly: a call that carries an old epoch writes nothing, not even a commit.
+    const { branch, session } = await loadBranchAnd(context, verb.xid, verb.session, consistency);
     const fenced = verb.session && fence(session, verb.session, context.now());
-    if (forSession === "eventual" && (fenced !== undefined || branch?.state.name !== "prepared")) {
-      consistency = "strong";
-      continue;
-    }
     if (fenced !== undefined) return fenced;
     const verdict = branch && verb.decide(branch);
     const isWriting = verdict !== undefined && !isRefusal(verdict) && verdict.effect !== "nothing";

@@ -1,13 +1,10 @@
 import { type Branch, isUndoing } from "../../domain/branch.ts";
-import { readBranch } from "../../records/branch.ts";
 import { branchPrefix } from "../../records/keys.ts";
 import type { Item } from "../../records/write.ts";
 import { Unavailable } from "../../store/port.ts";
 import type { Context } from "../context.ts";
 import { recoverBranch } from "../dtx/meet.ts";
 import { hasChanged } from "../dtx/operations.ts";
-import { closeExpired } from "../sessions/expire.ts";
-import { loadSessions } from "../sessions/liveness.ts";
 import { type InDoubt, replay } from "./in-doubt.ts";
 
 /** What recovery made of one branch. */
@@ -21,7 +18,6 @@ export type Recovered =
 /** Finishes what is decided, undoes what is doomed, finds what is in doubt; never touches a live or decides a prepared one. */
 export const recoverItem = (context: Context, item: Item): Promise<Recovered> =>
   contained(xidIn(item), async () => {
-    await closeWorkers(context, readBranch(item));
     const { branch, did } = await recoverBranch(context, item);
     if (branch?.state.name === "prepared") {
       return { is: "in-doubt", branch, preparedAtMs: branch.state.preparedAtMs };
@@ -29,12 +25,6 @@ export const recoverItem = (context: Context, item: Item): Promise<Recovered> =>
     if (branch !== undefined && (branch.state.name === "deciding" || isUndoing(branch))) return { is: "left" };
     return { is: did };
   });
-
-/** The sessions whose end this branch may be about to meet. */
-const closeWorkers = async (context: Context, { state, workers }: Branch): Promise<void> => {
-  if (state.name === "prepared" || state.name === "deciding" || state.name === "heuristic") return;
-  await closeExpired(context, await loadSessions(context, workers));
-};
 
 /** The mappings of a branch that is in doubt; `nothing` when it was decided since. */
 export const replayItem = async (

@@ -3,17 +3,12 @@ import type { IsAlive } from "../../domain/run.ts";
 import { fence, isAliveAt, type Session, type SessionRef } from "../../domain/session.ts";
 import { sessionKey } from "../../records/keys.ts";
 import { readSession } from "../../records/session.ts";
-import type { Consistency } from "../../store/port.ts";
 import type { Context } from "../context.ts";
 import { closeExpired } from "./expire.ts";
 
-/** The session's record, read freshly unless told otherwise. */
-export const loadSession = async (
-  context: Context,
-  name: string,
-  consistency: Consistency = "strong",
-): Promise<Session | undefined> => {
-  const item = await context.store.read(sessionKey(name), consistency);
+/** The session's record, read freshly. */
+export const loadSession = async (context: Context, name: string): Promise<Session | undefined> => {
+  const item = await context.store.read(sessionKey(name));
   return item && readSession(name, item);
 };
 
