@@ -67,7 +67,10 @@ const clientOf = (calls: Calls, scope: Scope): Client => {
       if (other !== undefined) throw new Error(`an accept answered ${other.status}`);
     },
     verb: async (xid, verb) => {
-      const { xa } = await post<{ xa: string }>(`/dtx/${xid}/${verb}`, verb === "start" ? { timeoutSeconds: 600 } : {});
+      // A transaction manager decides: the second phase belongs to no session.
+      const by = verb === "commit" ? {} : scope;
+      const body = verb === "start" ? { timeoutSeconds: 600 } : {};
+      const { xa } = await call<{ xa: string }>(calls, by, "POST", `/dtx/${xid}/${verb}`, body);
       if (xa !== "XA_OK") throw new Error(`${verb} answered ${xa}`);
     },
     attached: async () => {
