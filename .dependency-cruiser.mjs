@@ -30,7 +30,8 @@ const matrix = {
   lambdas: ["^shared/(commands|edge)/", store, transport, alone, "^shared/domain/refusal\\.ts$", awsLambdaTypes],
   cdk: ["^node_modules/(aws-cdk-lib|cdk-nag|constructs)/", anyNodeModule],
   local: ["^cdk/(routes|table)\\.ts$", anyPackage, anyNodeModule],
-  tools: [domain, records, store, anyPackage, anyNodeModule],
+  // The API's description is made from the routes and from what checks their requests.
+  tools: [domain, records, store, "^cdk/routes\\.ts$", "^shared/(edge/|version)", anyPackage, anyNodeModule],
 };
 
 const layers = Object.entries(matrix).map(([folder, allowed]) => ({

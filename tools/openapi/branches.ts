@@ -1,0 +1,135 @@
+/** What the document says of health, sessions, branches and recovery. */
+import { commitBody, endBody, heuristicBody, startBody, timeoutBody } from "../../shared/edge/schemas/dtx.ts";
+import { recoverQuery, recoveryBody } from "../../shared/edge/schemas/dtx-read.ts";
+import { sessionBody } from "../../shared/edge/schemas/sessions.ts";
+import { attached, branch, health, preparedPage, recoveryPage, session, timeout, verb } from "./answers.ts";
+import type { Operations } from "./operation.ts";
+
+export const healthOperations: Operations = {
+  health: { summary: "Whether the service is there", answers: { 200: ["It is.", health] } },
+};
+
+export const sessionOperations: Operations = {
+  "sessions/attach": {
+    summary: "Attach, resume or keep alive a session",
+    description:
+      "Without `Session-Epoch` it attaches a new name or resumes an existing one under the next epoch, which fences the older ones, and recovers what they left. With the current epoch it renews the expiry. `timeoutSeconds` left out: 300 on an attach, as before on a keep-alive. A `Session` header that names another session than the path makes its epoch count for nothing here.",
+    headers: ["Session-Epoch"],
+    body: sessionBody,
+    answers: { 201: ["Attached: a new name.", attached], 200: ["Resumed, or kept alive.", attached] },
+    problems: ["not-found", "session-fenced", "not-allowed"],
+  },
+  "sessions/get": {
+    summary: "A session as it is",
+    description: "Renews nothing. `incompleteCommands` is always 0: there are no asynchronous commands yet.",
+    answers: { 200: ["The session.", session] },
+    problems: ["not-found"],
+  },
+  "sessions/detach": {
+    summary: "Detach a session",
+    description:
+      "With `Session-Epoch` only when that is the current one. Detached again it is 204 again; a name that was never attached is 404.",
+    headers: ["Session-Epoch"],
+    answers: { 204: ["Detached."] },
+    problems: ["not-found", "session-fenced"],
+  },
+};
+
+const anyCaller = "Any authorized caller; no association is needed. A `Session` that is named is fenced first.";
+
+export const branchOperations: Operations = {
+  "dtx/recover": {
+    summary: "List prepared and heuristically completed branches",
+    description: "The X/Open recover. `unreadable` names branches whose record cannot be read.",
+    query: recoverQuery,
+    answers: { 200: ["A page; complete and without repeats across pages.", preparedPage] },
+  },
+  "dtx/get": {
+    summary: "A branch, or its remembered outcome",
+    description: "At most 10,000 operations are listed; `more` says that there are others.",
+    answers: { 200: ["The branch.", branch] },
+    problems: ["not-found"],
+  },
+  "dtx/start": {
+    summary: "Start, join or resume a branch",
+    description: "`timeoutSeconds` counts on a plain start only; 0 is the default of 60.",
+    headers: ["Session!"],
+    body: startBody,
+    answers: { 200: ["Associated; or XA_RBROLLBACK, XA_RBTIMEOUT: not associated.", verb] },
+    problems: [
+      "not-found",
+      "session-fenced",
+      "command-invalid",
+      "not-allowed",
+      "illegal-state",
+      "resource-limit-exceeded",
+    ],
+  },
+  "dtx/end": {
+    summary: "End or suspend an association",
+    headers: ["Session!"],
+    body: endBody,
+    answers: { 200: ["Ended, also with XA_RBROLLBACK and XA_RBTIMEOUT.", verb] },
+    problems: ["session-fenced", "command-invalid", "illegal-state"],
+  },
+  "dtx/prepare": {
+    summary: "Prepare a branch",
+    description: `${anyCaller} A full queue dooms the branch: XA_RBROLLBACK.`,
+    headers: ["Session"],
+    answers: { 200: ["Prepared; or XA_RBROLLBACK, XA_RBTIMEOUT.", verb] },
+    problems: ["not-found", "session-fenced", "illegal-state"],
+  },
+  "dtx/commit": {
+    summary: "Commit a branch, in one phase or as the second of two",
+    description: `${anyCaller} Repeated within 24 h of an XA_OK it is XA_OK with \`remembered\`, whichever \`onePhase\` it bears. A message whose deduplication id another one took meanwhile is dropped and counted.`,
+    headers: ["Session"],
+    body: commitBody,
+    answers: { 200: ["Committed with XA_OK; with any other status it was not, or had been decided before.", verb] },
+    problems: ["not-found", "session-fenced", "illegal-state"],
+  },
+  "dtx/rollback": {
+    summary: "Roll a branch back",
+    description: `${anyCaller} Repeated within 24 h of an XA_OK it is XA_OK with \`remembered\`.`,
+    headers: ["Session"],
+    answers: { 200: ["Rolled back; XA_HEURCOM when an operator had committed it.", verb] },
+    problems: ["not-found", "session-fenced", "illegal-state"],
+  },
+  "dtx/forget": {
+    summary: "Forget a heuristically completed branch",
+    description: anyCaller,
+    headers: ["Session"],
+    answers: { 204: ["Forgotten: the xid is unknown, its outcome remembered for 24 h."] },
+    problems: ["not-found", "session-fenced", "illegal-state"],
+  },
+  "dtx/heuristic": {
+    summary: "Decide a prepared branch as an operator",
+    description: `${anyCaller} The decision is applied at once; the branch stays listed until it is forgotten. \`reason\` may be left out.`,
+    headers: ["Session"],
+    body: heuristicBody,
+    answers: { 200: ["Decided and applied.", verb] },
+    problems: ["not-found", "session-fenced", "illegal-state"],
+  },
+  "dtx/get-timeout": {
+    summary: "The timeout of a branch",
+    answers: { 200: ["In seconds.", timeout] },
+    problems: ["not-found"],
+  },
+  "dtx/set-timeout": {
+    summary: "Set the timeout of a branch",
+    description: `${anyCaller} Restarts the clock of a branch that is neither prepared nor doomed; 0 is the default of 60.`,
+    headers: ["Session"],
+    body: timeoutBody,
+    answers: { 200: ["The timeout in force.", timeout] },
+    problems: ["not-found", "session-fenced", "illegal-state"],
+  },
+};
+
+export const recoveryOperations: Operations = {
+  recovery: {
+    summary: "Recover the whole store, page by page",
+    description:
+      "Finishes what is decided, undoes what is dead or expired, lists what is in doubt; decides nothing. Twice, or twice at once, equals once. `more` without a `cursor`: others are at work on something, ask again.",
+    body: recoveryBody,
+    answers: { 200: ["What it did and found.", recoveryPage] },
+  },
+};

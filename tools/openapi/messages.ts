@@ -1,0 +1,122 @@
+/** What the document says of queues and deliveries. */
+import { browseQuery, queueListQuery } from "../../shared/edge/schemas/browse.ts";
+import { deleteQuery } from "../../shared/edge/schemas/delete.ts";
+import { acceptBody, extendBody, rejectBody, releaseBody } from "../../shared/edge/schemas/deliveries.ts";
+import { acquireBody, enqueueBody } from "../../shared/edge/schemas/messages.ts";
+import { settingsBody } from "../../shared/edge/schemas/queues.ts";
+import {
+  accepted,
+  deliveries,
+  enqueued,
+  extended,
+  messagePage,
+  purged,
+  queue,
+  queuePage,
+  queueWithStats,
+  rejected,
+  released,
+} from "./answers.ts";
+import type { Operations } from "./operation.ts";
+
+const outsideBranches = "With `Xid` it is 400 `command-invalid`: inside a branch deliveries can only be accepted.";
+const whoSettles =
+  "Whoever has a delivery id may settle it, in any session or none: its lease counts. Each is decided on its own, and the outcomes stand in the order given.";
+
+export const queueOperations: Operations = {
+  "queues/list": {
+    summary: "List queues",
+    description: "In the order of their names.",
+    query: queueListQuery,
+    answers: { 200: ["A page; `cursor` where there may be more.", queuePage] },
+  },
+  "queues/declare": {
+    summary: "Declare a queue",
+    description:
+      "Settings never change: declared again with the same ones it is 200, with others 412. A queue may not be its own dead-letter queue; that one need not exist yet. `messageDurability` and `strictOrder` are kept and have no effect until there is an ordered command queue: every message is stored before the call answers.",
+    body: settingsBody,
+    answers: { 201: ["Created.", queue], 200: ["It exists with these settings.", queue] },
+    problems: ["not-allowed", "precondition-failed"],
+  },
+  "queues/get": {
+    summary: "Settings and stats of a queue",
+    description:
+      "`available`, `leased` (delayed releases included) and `held` are counted message by message. Messages whose time is over count as gone.",
+    answers: { 200: ["The queue.", queueWithStats] },
+    problems: ["not-found"],
+  },
+  "queues/delete": {
+    summary: "Delete a queue",
+    description:
+      "Its name is free at once; its messages go to its dead-letter queue, or are dropped, leased ones too. What branches hold follows when they end. Declared again, the name shares nothing with the old queue.",
+    query: deleteQuery,
+    answers: { 204: ["Deleted."] },
+    problems: ["not-found", "precondition-failed"],
+  },
+  "queues/purge": {
+    summary: "Purge a queue",
+    description: "Settles the available messages that stood there when it began. `more`: purge again for the rest.",
+    answers: { 200: ["Purged.", purged] },
+    problems: ["not-found"],
+  },
+  "queues/browse": {
+    summary: "Browse available messages",
+    description: "Takes nothing and counts no delivery. `cursor` is the sequence to go on after.",
+    query: browseQuery,
+    answers: { 200: ["A page, in queue order.", messagePage] },
+    problems: ["not-found"],
+  },
+  "queues/enqueue": {
+    summary: "Enqueue messages",
+    description:
+      "All or nothing, in the order given. `priority` (0..9) is kept and has no effect. Values of `headers` are strings, numbers, true or false; as JSON they have at most 16 KiB. `deliveryMode` `transient` is stored like `persistent` until there is an ordered command queue. A repeat within one call of a `deduplicationId` is a duplicate too. With `Xid` the session must be actively associated with the branch; the messages are invisible until its commit, have no `sequence`, and their time to live runs from the commit. `Prefer: respond-async` is not applied.",
+    headers: ["Session", "Xid", "Idempotency-Key"],
+    body: enqueueBody,
+    answers: { 201: ["Stored; with `Xid`, listed on the branch (`completed: false`).", enqueued] },
+    problems: ["not-found", "session-fenced", "illegal-state", "resource-limit-exceeded", "idempotency-key-reused"],
+  },
+  "queues/acquire": {
+    summary: "Acquire messages",
+    description:
+      'Leases available messages, in queue order. `settle: "none"` removes them on delivery: such deliveries have no `deliveryId` and no `leaseExpiresAt`, and with `Xid` it is 400 `command-invalid`. With `Xid` the session must be actively associated with the branch, as for every message call; the lease itself is no part of the branch. An unknown queue is 404 also while the call waits. `leaseSeconds`: the queue\'s own when left out.',
+    headers: ["Session", "Xid"],
+    body: acquireBody,
+    answers: { 200: ["The deliveries; an empty list when there is nothing.", deliveries] },
+    problems: ["not-found", "session-fenced", "command-invalid", "illegal-state"],
+  },
+};
+
+export const deliveryOperations: Operations = {
+  "deliveries/accept": {
+    summary: "Accept deliveries",
+    description: `Removes them; with \`Xid\` the removal belongs to the branch, in which the session must be actively associated. ${whoSettles}`,
+    headers: ["Session", "Xid"],
+    body: acceptBody,
+    answers: { 200: ["What became of each.", accepted] },
+    problems: ["session-fenced", "illegal-state", "resource-limit-exceeded"],
+  },
+  "deliveries/release": {
+    summary: "Release deliveries",
+    description: `Back to the original position. One that was delivered \`maxDeliveries\` times is dead-lettered instead, with the \`reason\` as its note. ${whoSettles} ${outsideBranches}`,
+    headers: ["Session"],
+    body: releaseBody,
+    answers: { 200: ["What became of each.", released] },
+    problems: ["session-fenced", "command-invalid"],
+  },
+  "deliveries/reject": {
+    summary: "Reject deliveries",
+    description: `To the dead-letter queue, or dropped. There the message says so in \`deadLetter\`, has lost its \`ttlSeconds\`, and its \`messageId\` stays. ${whoSettles} ${outsideBranches}`,
+    headers: ["Session"],
+    body: rejectBody,
+    answers: { 200: ["What became of each.", rejected] },
+    problems: ["session-fenced", "command-invalid"],
+  },
+  "deliveries/extend": {
+    summary: "Extend leases",
+    description: `A later deadline, counted from now; an earlier one changes nothing. ${whoSettles} ${outsideBranches}`,
+    headers: ["Session"],
+    body: extendBody,
+    answers: { 200: ["What became of each.", extended] },
+    problems: ["session-fenced", "command-invalid"],
+  },
+};
