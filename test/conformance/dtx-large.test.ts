@@ -17,9 +17,9 @@ afterEach(() => service.proxy.reset());
 
 const verbs = ["commit", "rollback"] as const;
 
-/** Stops the verb after `writes` writes, kills everything, starts again; tells whether the verb had come to its end. */
-async function stopAndRestart(branch: LargeBranch, finish: Finish, writes: number): Promise<boolean> {
-  const { ended } = await stopAfter(service.proxy, writes, () => branch.c[finish](branch.xid));
+/** Stops the verb after `n` writes (or calls of the operation), kills everything, starts again; tells whether the verb had come to its end. */
+async function stopAndRestart(branch: LargeBranch, finish: Finish, n: number, operation?: string): Promise<boolean> {
+  const { ended } = await stopAfter(service.proxy, n, () => branch.c[finish](branch.xid), operation);
   await service.restart();
   return ended;
 }
@@ -36,13 +36,14 @@ describe("T-LARGE: 250 messages over three queues", () => {
   it.each(verbs)(
     "T-LARGE 250: %s, stopped at every chunk, each time in a branch of its own",
     async (finish) => {
-      let ended = false;
-      for (let writes = 0; !ended; writes += 1) {
+      let chunks = 0;
+      for (let ended = false; !ended; chunks += 1) {
         const branch = await largeBranch(service.client, size);
-        ended = await stopAndRestart(branch, finish, writes);
-        await (writes % 2 === 0 ? finishByRecovery(branch, finish) : finishBranch(branch, finish));
+        ended = await stopAndRestart(branch, finish, chunks, "TransactWriteItems");
+        await (chunks % 2 === 0 ? finishByRecovery(branch, finish) : finishBranch(branch, finish));
         await expectDelivered(branch, finish);
       }
+      expect(chunks).toBeGreaterThan(2);
     },
     300_000,
   );

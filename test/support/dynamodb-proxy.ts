@@ -17,10 +17,11 @@ export interface DynamodbProxy {
   /** Calls seen since the last `reset`, by operation (`X-Amz-Target` without its version). */
   readonly counts: ReadonlyMap<string, number>;
   /**
-   * From now on lets `n` writes pass and holds every later one, unapplied and unanswered, until `step` or `reset`. Reads pass. So the
-   * product can be looked at, or killed, exactly between its n-th and its next write.
+   * From now on lets `n` writes pass (with `operation`: `n` calls of it, and the other writes before and between them) and holds every
+   * later one, unapplied and unanswered, until `step` or `reset`. Reads pass. So the product can be looked at, or killed, exactly
+   * between its n-th and its next write.
    */
-  holdWritesAfter(n: number): void;
+  holdWritesAfter(n: number, operation?: string): void;
   /** Lets the oldest held write pass; resolves when it was applied and answered. */
   step(): Promise<void>;
   /** How many writes are held now. */
@@ -52,6 +53,8 @@ export async function startDynamodbProxy(upstream: string): Promise<DynamodbProx
   const lost = new Set<string>();
   let losing = false;
   let writesLeft = Number.POSITIVE_INFINITY;
+  let counted: string | undefined;
+  let holding = false;
   let waiting: (() => void)[] = [];
 
   /** Sends the call on; resolves when the endpoint has answered, whether or not the answer is given to the client. */
@@ -89,10 +92,11 @@ export async function startDynamodbProxy(upstream: string): Promise<DynamodbProx
     const operation = operationOf(request);
     counts.set(operation, (counts.get(operation) ?? 0) + 1);
     if (!writeOperations.includes(operation)) return pass(call, true);
-    if (writesLeft > 0) {
+    if (counted === undefined || operation === counted) {
+      holding ||= writesLeft === 0;
       writesLeft -= 1;
-      return pass(call, answers(call));
     }
+    if (!holding) return pass(call, answers(call));
     held.push(call);
     // A killed or impatient client takes its call away: it is then never applied.
     response.once("close", () => {
@@ -113,8 +117,10 @@ export async function startDynamodbProxy(upstream: string): Promise<DynamodbProx
     get held() {
       return held.length;
     },
-    holdWritesAfter(n) {
+    holdWritesAfter(n, operation) {
       writesLeft = n;
+      counted = operation;
+      holding = false;
     },
     step() {
       const next = held.shift();
@@ -130,6 +136,7 @@ export async function startDynamodbProxy(upstream: string): Promise<DynamodbProx
       counts.clear();
       lost.clear();
       losing = false;
+      holding = false;
       writesLeft = Number.POSITIVE_INFINITY;
     },
     async stop() {

@@ -108,15 +108,16 @@ export async function appliedOf({ c, queues, taken, published }: LargeBranch, fi
 }
 
 /**
- * Starts the verb, lets `writes` table writes of it pass, and resolves when the next one is held, or with `ended: true` when there was no
- * next one. Meant to be followed by a look and a kill: the verb's own call is left to fail with it.
+ * Starts the verb, lets `n` table writes of it pass (with `operation`: `n` of those), and resolves when the next one is held, or with
+ * `ended: true` when there was no next one. Meant to be followed by a look and a kill: the verb's own call is left to fail with it.
  */
 export async function stopAfter(
   proxy: DynamodbProxy,
-  writes: number,
+  n: number,
   verb: () => Promise<Answer<XaAnswer>>,
+  operation?: string,
 ): Promise<{ readonly ended: boolean }> {
-  proxy.holdWritesAfter(writes);
+  proxy.holdWritesAfter(n, operation);
   const ended = verb().then(
     () => ({ ended: true }),
     () => ({ ended: true }),
