@@ -8,6 +8,6 @@ const ATTEMPTS = 4;
 export const tableClient = (endpoint: string | undefined): DynamoDBClient =>
   new DynamoDBClient({
     maxAttempts: ATTEMPTS,
-    requestHandler: { connectionTimeout: 1_000, requestTimeout: 5_000 },
+    requestHandler: { connectionTimeout: 3_000, requestTimeout: 5_000 },
     ...(endpoint !== undefined && { endpoint }),
   });
