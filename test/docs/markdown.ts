@@ -24,8 +24,8 @@ export const blocks = (text: string): readonly Block[] =>
     lines: body.trimEnd().split("\n"),
   }));
 
-/** The rows of the tables, the heads among them, without the lines of dashes. Code marks are taken away. */
-export const tableRows = (text: string): readonly (readonly string[])[] =>
+/** The rows of the tables, the heads among them, without the lines of dashes. */
+export const codeRows = (text: string): readonly (readonly string[])[] =>
   text
     .split("\n")
     .filter((line) => /^\|.*\|$/.test(line) && !/^\|[-:| ]+\|$/.test(line))
@@ -33,5 +33,9 @@ export const tableRows = (text: string): readonly (readonly string[])[] =>
       line
         .slice(1, -1)
         .split(/(?<!\\)\|/)
-        .map((cell) => cell.trim().replaceAll("`", "").replaceAll("\\|", "|")),
+        .map((cell) => cell.trim().replaceAll("\\|", "|")),
     );
+
+/** The same without code marks. */
+export const tableRows = (text: string): readonly (readonly string[])[] =>
+  codeRows(text).map((row) => row.map((cell) => cell.replaceAll("`", "")));
