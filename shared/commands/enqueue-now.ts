@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { MESSAGES_PER_RUN, RECORDS_PER_COMMIT } from "../domain/limits.ts";
 import type { Message } from "../domain/message.ts";
-import { type PartitionRef, partitionFor, type Queue, type QueueSettings, wireSequence } from "../domain/queue.ts";
+import { type PartitionRef, partitionFor, type Queue, wireSequence } from "../domain/queue.ts";
 import { type Refusal, refuse } from "../domain/refusal.ts";
 import { messageIdOf, type Run } from "../domain/run.ts";
 import { capacityKey, deduplicationKey, idempotencyKey } from "../records/keys.ts";
@@ -16,7 +16,7 @@ import type { Enqueue, EnqueueAnswer } from "./enqueue.ts";
 import { findAnswer, rememberAnswer } from "./idempotency.ts";
 import { buildRun } from "./new-run.ts";
 import { deleteChunksOf } from "./payload.ts";
-import { sweepQueue } from "./queues/sweep.ts";
+import { sweepEnded } from "./queues/sweep-ended.ts";
 
 /** How often an enqueue begins anew: each duplicate, deletion and race for room that it meets costs one. */
 const ROUNDS = 20;
@@ -106,8 +106,7 @@ const makeRoom = async (context: Context, attempt: Attempt, wanted: readonly Mes
   const full = refuse("resource-limit-exceeded", `queue ${queue.name} is full`);
   if (queue.settings.overflow === "reject") {
     // What time has ended still takes room until someone meets it.
-    if (attempt.isSwept || !canEnd(queue.settings)) return full;
-    await sweepQueue(context, queue);
+    if (attempt.isSwept || !(await sweepEnded(context, queue))) return full;
     return { ...attempt, isSwept: true };
   }
   const { inMessages, inBytes } = inflowOf(wanted);
@@ -116,9 +115,6 @@ const makeRoom = async (context: Context, attempt: Attempt, wanted: readonly Mes
   const room = await dropOldest(context, queue, { messages: inMessages, bytes: inBytes }, records);
   return room === undefined ? full : { ...attempt, room };
 };
-
-const canEnd = ({ messageTtlSeconds, retentionSeconds, maxDeliveries }: QueueSettings): boolean =>
-  messageTtlSeconds !== null || retentionSeconds !== null || maxDeliveries > 0;
 
 /** Messages to put: not those whose deduplication id was met before, here or on the queue. */
 const withoutDuplicates = (
@@ -205,4 +201,5 @@ const inflowOf = (messages: readonly Message[]): Flow =>
   addFlow(noFlow, {
     inMessages: messages.length,
     inBytes: messages.reduce((sum, { body }) => sum + body.length, 0),
+    endsByItself: messages.some(({ properties }) => properties.ttlSeconds !== undefined),
   });

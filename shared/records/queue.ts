@@ -91,6 +91,9 @@ export const readCapacity = (item: Item): Capacity => ({
   ...("b" in item && { bytes: whole(item, "b") }),
 });
 
+/** Whether any message with a time to live of its own was ever put on the queue of this capacity record. */
+export const hadEndings = (item: Item): boolean => item.e === true;
+
 const createCapacity = (queue: Queue): Write => ({
   kind: "put",
   key: capacityKey(queue),
@@ -108,6 +111,8 @@ export interface Flow {
   readonly inBytes: number;
   readonly outMessages: number;
   readonly outBytes: number;
+  /** Some of what enters brings a time to live of its own. */
+  readonly endsByItself?: boolean;
 }
 
 export const noFlow: Flow = { inMessages: 0, inBytes: 0, outMessages: 0, outBytes: 0 };
@@ -117,6 +122,7 @@ export const addFlow = (a: Flow, b: Partial<Flow>): Flow => ({
   inBytes: a.inBytes + (b.inBytes ?? 0),
   outMessages: a.outMessages + (b.outMessages ?? 0),
   outBytes: a.outBytes + (b.outBytes ?? 0),
+  ...((a.endsByItself === true || b.endsByItself === true) && { endsByItself: true }),
 });
 
 /**
@@ -138,6 +144,7 @@ export const moveCapacity = (queue: Queue, flow: Flow, dropped: Flow = noFlow): 
           ...(maxMessages !== null ? [[["m"], messages] as const] : []),
           ...(maxBytes !== null ? [[["b"], bytes] as const] : []),
         ],
+        ...(flow.endsByItself === true && { set: [[["e"], true]] }),
       },
       require: [
         present,

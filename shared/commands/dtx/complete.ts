@@ -27,7 +27,7 @@ export const completeBranch = async (context: Context, branch: Branch, completio
       ? await completeAtOnce(context, branch, operations, completion)
       : await decide(context, branch, operations, completion);
     const isWorthAnother = applied === "full" && round < ROUNDS_FOR_ROOM;
-    if (isWorthAnother && (await makeRoomForBranch(context, operations))) continue;
+    if (isWorthAnother && (await makeRoomForBranch(context, operations, round === 0))) continue;
     if (applied === "done" && completion.outcome === "rollback") await sweepFreed(context, operations);
     return applied;
   }

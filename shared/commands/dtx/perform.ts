@@ -131,7 +131,7 @@ const prepare = async (context: Context, branch: Branch, after: Branch): Promise
     const commit = await context.store.commit([ending, ...reserving]);
     if (commit.done) return { xa: "XA_OK", state: "prepared" };
     if (commit.failures.some(({ write }) => write === ending)) return "moved";
-    if (round < ROUNDS_FOR_ROOM && (await makeRoomForBranch(context, operations))) continue;
+    if (round < ROUNDS_FOR_ROOM && (await makeRoomForBranch(context, operations, round === 0))) continue;
     const doomed = await carryOutDoom(context, branch, doom(branch, NO_ROOM));
     return doomed === undefined ? "moved" : { xa: "XA_RBROLLBACK", state: "rollback-only" };
   }

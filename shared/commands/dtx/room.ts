@@ -1,10 +1,11 @@
 import { RECORDS_PER_COMMIT } from "../../domain/limits.ts";
 import type { Operation } from "../../domain/operation.ts";
-import type { Queue } from "../../domain/queue.ts";
+import { isLimited, type Queue } from "../../domain/queue.ts";
 import { addFlow, type Flow, moveCapacity, noFlow } from "../../records/queue.ts";
 import type { Write } from "../../records/write.ts";
 import type { Context } from "../context.ts";
 import { clearRoom, dropOldest, roomWrites } from "../drop-oldest.ts";
+import { sweepEnded } from "../queues/sweep-ended.ts";
 import { queueName } from "./effects.ts";
 import { addsOf, loadQueues } from "./gather.ts";
 
@@ -18,7 +19,8 @@ export const inflowOf = (
     const queue = queues.get(queueName({ name: add.queue, generation: add.generation }));
     if (queue === undefined) continue;
     const inBytes = add.sizes.reduce((a, b) => a + b, 0);
-    flows.set(queue, addFlow(flows.get(queue) ?? noFlow, { inMessages: add.sizes.length, inBytes }));
+    const endsByItself = add.ttlSeconds.some((seconds) => seconds > 0);
+    flows.set(queue, addFlow(flows.get(queue) ?? noFlow, { inMessages: add.sizes.length, inBytes, endsByItself }));
   }
   return flows;
 };
@@ -28,19 +30,29 @@ export const reservations = (operations: readonly Operation[], queues: ReadonlyM
   [...inflowOf(operations, queues)].flatMap(([queue, flow]) => moveCapacity(queue, flow));
 
 /**
- * Makes room for a branch on the ring queues that it adds to, by dropping their oldest available messages, in commits of
- * their own. False when a queue without a ring is full, or a ring has nothing left to drop.
+ * Makes room for a branch on the limited queues that it adds to, in commits of their own: rings drop their oldest available
+ * messages, and the first time the others are rid of what time has ended there. False when none of that can help.
  */
-export const makeRoomForBranch = async (context: Context, operations: readonly Operation[]): Promise<boolean> => {
+export const makeRoomForBranch = async (
+  context: Context,
+  operations: readonly Operation[],
+  isFirstTime: boolean,
+): Promise<boolean> => {
   const queues = await loadQueues(context, operations);
+  let made = false;
   for (const [queue, flow] of inflowOf(operations, queues)) {
-    if (queue.settings.overflow !== "ring") continue;
+    if (!isLimited(queue.settings)) continue;
+    if (queue.settings.overflow === "reject") {
+      made = (isFirstTime && (await sweepEnded(context, queue))) || made;
+      continue;
+    }
     const need = { messages: flow.inMessages, bytes: flow.inBytes };
     const room = await dropOldest(context, queue, need, RECORDS_PER_COMMIT);
     if (room === undefined) return false;
+    made = true;
     if (room.changes.length === 0) continue;
     const commit = await context.store.commit([...roomWrites(room), ...moveCapacity(queue, noFlow, room.dropped)]);
     if (commit.done) await clearRoom(context, queue, room);
   }
-  return [...inflowOf(operations, queues).keys()].some((queue) => queue.settings.overflow === "ring");
+  return made;
 };
