@@ -1,9 +1,11 @@
 import { capacityRows, type Figure, isMet } from "./capacity-rows.ts";
 import { startCapacityService } from "./capacity-service.ts";
+import { stopOnInterrupt } from "./interrupt.ts";
 
 /** Measures every row and prints it beside its ceiling; answers whether all are met. */
 export const measureCapacity = async (print: (line: string) => void): Promise<boolean> => {
   const service = await startCapacityService();
+  const stop = stopOnInterrupt(service.stop);
   const missed: string[] = [];
   try {
     for (const row of capacityRows) {
@@ -14,7 +16,7 @@ export const measureCapacity = async (print: (line: string) => void): Promise<bo
       }
     }
   } finally {
-    await service.stop();
+    await stop();
   }
   print(missed.length === 0 ? "every ceiling is met" : `missed: ${missed.join("; ")}`);
   return missed.length === 0;
