@@ -57,7 +57,10 @@ export const enqueue = async (context: Context, call: Enqueue): Promise<EnqueueA
   // A repeated request is told what the first was told, whatever has happened since.
   if (known !== undefined) return known;
   if (fenced !== undefined) return fenced;
-  if (queue === undefined) return refuse("not-found", `queue ${call.queue} does not exist`);
+  if (queue === undefined) {
+    const missing = refuse("not-found", `queue ${call.queue} does not exist`);
+    return call.xid === undefined ? missing : ((await fenceCall(context, call.session)) ?? missing);
+  }
   const answer =
     call.xid === undefined
       ? await enqueueNow(context, queue, call)
