@@ -47,7 +47,9 @@ const purgePartition = async (
     const wanted = runs.filter((run) => run.key.position < end);
     await eachOf(wanted, async (run) => {
       more ||= context.now() >= context.stopAtMs;
-      if (!more) purged += (await settleSome(context, queue, run, availableAndOver))?.purged ?? 0;
+      if (more) return;
+      const gone = await settleSome(context, queue, run, availableAndOver);
+      purged += gone?.purged ?? 0;
     });
     if (more || wanted.length < runs.length) break;
   }
