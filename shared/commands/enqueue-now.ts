@@ -97,7 +97,9 @@ const learn = async (
     if (id !== undefined && found !== undefined) duplicates.set(id, readDeduplication(found));
   }
   const isFull = foundAt(capacityKey(queue)) !== undefined;
-  if (!isFull && attempt.room === undefined) return { ...attempt, duplicates };
+  // What turns out to be a duplicate needs no room.
+  const areFewer = duplicates.size > attempt.duplicates.size;
+  if (areFewer || (!isFull && attempt.room === undefined)) return { ...attempt, duplicates, room: undefined };
   return makeRoom(context, { ...attempt, duplicates }, withoutDuplicates(call.messages, duplicates));
 };
 
