@@ -36,16 +36,31 @@ export interface Taken {
 const FIRST_RUNS = 4;
 const MOST_RUNS = 100;
 
-/** Takes from the head on; false when the call has enough. */
+const firstLimit = (messages: number): number => Math.min(Math.max(messages, FIRST_RUNS), MOST_RUNS / 4);
+
+const pageOf = async (
+  context: Context,
+  partition: PartitionRef,
+  from: number,
+  limit: number,
+): Promise<readonly Run[]> => (await runPages(context, partition, { from, limit }).next()).value ?? [];
+
+/** The runs at a partition's head that a call for so many messages looks at first. */
+export const firstRuns = (context: Context, partition: PartitionRef, messages: number): Promise<readonly Run[]> =>
+  pageOf(context, partition, 0, firstLimit(messages));
+
+/** Takes from the head on; false when the call has enough. `first`: the first runs, when they were read already. */
 export const takeFromPartition = async (
   context: Context,
   taking: Taking,
   partition: PartitionRef,
+  first?: readonly Run[],
 ): Promise<boolean> => {
-  let limit = Math.min(Math.max(taking.messagesLeft, FIRST_RUNS), MOST_RUNS / 4);
+  let limit = firstLimit(taking.messagesLeft);
   let from = 0;
   for (;;) {
-    const { value: runs = [] } = await runPages(context, partition, { from, limit }).next();
+    const runs: readonly Run[] =
+      from === 0 && first !== undefined ? first : await pageOf(context, partition, from, limit);
     for (const run of runs) {
       await takeFromRun(context, taking, run);
       if (taking.messagesLeft <= 0 || taking.isFull) return false;
