@@ -73,7 +73,7 @@ describe("the README", () => {
     }
     const places = tableRows(section(readme, "Where to find what")).slice(1);
     const linked = [...readme.matchAll(/\]\((?!https?:)([^)]+)\)/g)].map(([, path]) => path);
-    for (const path of [...places.map(([folder]) => folder), ...linked]) {
+    for (const path of [...places.flatMap(([folders = ""]) => folders.split(", ")), ...linked]) {
       expect(existsSync(fileURLToPath(new URL(`../../${path}`, import.meta.url))), path).toBe(true);
     }
   });
