@@ -4,9 +4,7 @@ import { type Delivery, deliveryId, parseDelivery } from "../../domain/delivery.
 import { DELAY_SECONDS_MAX, LEASE_SECONDS_MAX, MESSAGES_PER_CALL } from "../../domain/limits.ts";
 import type { SettleOutcome } from "../../domain/run.ts";
 import { integer } from "./queues.ts";
-
-/** What a caller may say about a message, in characters. */
-const REASON_LENGTH = 1024;
+import { reasonText } from "./text.ts";
 
 const delivery = z.string({ error: "must be a string" }).transform((text, context): Delivery => {
   const parsed = parseDelivery(text);
@@ -19,10 +17,7 @@ const many = `must name 1 to ${MESSAGES_PER_CALL} deliveries`;
 
 const deliveryIds = z.array(delivery, { error: many }).min(1, { error: many }).max(MESSAGES_PER_CALL, { error: many });
 
-const reason = z
-  .string({ error: "must be a string" })
-  .max(REASON_LENGTH, { error: `must have at most ${REASON_LENGTH} characters` })
-  .optional();
+const reason = reasonText.optional();
 
 export const acceptBody = z.strictObject({ deliveryIds });
 

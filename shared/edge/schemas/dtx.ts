@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { BRANCH_TIMEOUT_SECONDS_MAX } from "../../domain/limits.ts";
 import { integer } from "./queues.ts";
+import { reasonText } from "./text.ts";
 
 const flag = z.boolean({ error: "must be true or false" }).default(false);
 
@@ -15,13 +16,7 @@ export const commitBody = z.strictObject({ onePhase: flag });
 
 export const timeoutBody = z.strictObject({ timeoutSeconds });
 
-/** What an operator may say of a decision, in characters. */
-const REASON_LENGTH = 1024;
-
 export const heuristicBody = z.strictObject({
   outcome: z.enum(["commit", "rollback"], { error: 'must be "commit" or "rollback"' }),
-  reason: z
-    .string({ error: "must be a string" })
-    .max(REASON_LENGTH, { error: `must have at most ${REASON_LENGTH} characters` })
-    .default(""),
+  reason: reasonText.default(""),
 });

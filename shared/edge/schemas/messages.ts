@@ -16,11 +16,7 @@ import { type Refusal, refuse, refuseFields } from "../../domain/refusal.ts";
 import { messageIdOf } from "../../domain/run.ts";
 import { messageForm } from "../message-form.ts";
 import { integer } from "./queues.ts";
-
-const HALF_A_PAIR = "must be Unicode: it has half of a surrogate pair";
-
-/** Text that UTF-8 can carry: no half of a surrogate pair. */
-const unicode = (text: z.ZodString) => text.refine((value) => value.isWellFormed(), { error: HALF_A_PAIR });
+import { HALF_A_PAIR, unicode } from "./text.ts";
 
 const text = unicode(
   z
