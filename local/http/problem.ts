@@ -13,6 +13,8 @@ export const notFound = (path: string): Problem => ({
   status: 404,
   code: "not-found",
   title: "Not found",
+  amqp: 404,
+  xa: "XAER_NOTA",
   detail: `there is nothing at ${path}`,
 });
 
