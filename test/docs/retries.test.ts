@@ -128,10 +128,13 @@ const retries: Readonly<Record<string, (on: Stage) => Promise<string>>> = {
   "keep alive": async ({ s }) =>
     (await twice(() => s.keepAlive(s.context.session ?? ""))) === "200" ? "OK" : "refused",
   detach: async ({ c, s }) => twice(() => c.detach(s.context.session ?? "")),
-  recovery: async ({ c }) => {
+  recovery: async ({ c, s, xid }) => {
+    await c.attach(s.context.session ?? "");
     await c.recovery();
-    const { finished, rolledBack } = (await c.recovery()).body;
-    return finished + rolledBack === 0 ? "finds less to do" : "does it again";
+    const before = (await c.getBranch(xid)).body;
+    await c.recovery();
+    const after = (await c.getBranch(xid)).body;
+    return JSON.stringify(after) === JSON.stringify(before) ? "finds less to do" : "does it again";
   },
 };
 
