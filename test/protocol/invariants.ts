@@ -1,0 +1,132 @@
+/** What must hold in every state, and of every step: the invariants of docs/guarantees.md as far as the model has their matter. */
+import type { Branch } from "../../shared/domain/branch.ts";
+import { isLeaseInForce } from "../../shared/domain/run.ts";
+import { fateOf, isAliveAt } from "../../shared/domain/session.ts";
+import type { Protocol, Step } from "./actors.ts";
+import { branchNames, type Life, listed, nowOf, type SessionName, sessionNames, type World } from "./table.ts";
+
+/** The invariant that this table breaks, whoever is doing what. */
+export const brokenInWorld = (world: World, protocol: Protocol): string | undefined =>
+  brokenInLives(world) ?? brokenMessage(world) ?? brokenSessions(world) ?? brokenRecovery(world, protocol);
+
+/** The invariant that this step breaks. */
+export const brokenByStep = (before: World, after: World, step: Step): string | undefined => {
+  for (const x of branchNames) {
+    const isPrepared = before[x]?.state.name === "prepared";
+    if (isPrepared && after[x] !== before[x] && step.decides !== x) {
+      return "a prepared branch is changed by nothing but its decision";
+    }
+  }
+  if (before.M === undefined && after.M !== undefined) return "a settled message never returns";
+  if (/takes the message/.test(step.does) && isTaken(before))
+    return "nobody gets a message that is held, or leased to another";
+  const token = /accepts the message/.test(step.does) ? /(S[12])(?:@1)?: /.exec(step.does)?.[1] : undefined;
+  const slot = before.M?.slots[0];
+  if (token !== undefined && slot?.state === "leased" && slot.lease.token !== token) {
+    return "a message is settled under its own lease only";
+  }
+  const work = / in (S[12])@1: (?:starts|joins|stores|enqueues|accepts)/.exec(step.does)?.[1];
+  if (work !== undefined && before.past.answered.some((answer) => answer.endsWith(work))) {
+    return "no work of an older epoch lands once the resume or detach has answered";
+  }
+  return undefined;
+};
+
+const isTaken = (world: World): boolean => {
+  const slot = world.M?.slots[0];
+  if (slot?.state === "held") return true;
+  const isAlive = (name: SessionName, epoch: number) => isAliveAt(world[name], epoch, nowOf(world, name));
+  return (
+    slot?.state === "leased" &&
+    isLeaseInForce(slot.lease, nowOf(world, "M"), ({ name, epoch }) => isAlive(name === "S1" ? "S1" : "S2", epoch))
+  );
+};
+
+const livingWith = (world: World, incarnation: string): Branch | undefined =>
+  branchNames.map((x) => world[x]).find((branch) => branch?.incarnation === incarnation);
+
+const brokenInLives = (world: World): string | undefined => {
+  for (const [incarnation, life] of Object.entries(world.past.lives)) {
+    const broken = brokenLife(world, incarnation, life);
+    if (broken !== undefined) return `${broken} (${incarnation})`;
+  }
+  return undefined;
+};
+
+const brokenLife = (world: World, incarnation: string, life: Life): string | undefined => {
+  const branch = livingWith(world, incarnation);
+  const { outcome, added, removed, copies } = life;
+  if (outcome === "both") return "an incarnation has one outcome";
+  if (branch === undefined && outcome === undefined) return "a branch does not vanish";
+  if (branch !== undefined && outcome !== undefined && ["open", "prepared"].includes(branch.state.name)) {
+    return "a branch that was decided is not open again";
+  }
+  if (copies > 1) return "an add is applied once";
+  if (copies === 1 && outcome !== "commit") return "an add is visible only by a commit";
+  if (outcome === "commit" && added && copies === 0 && !listed(branch, "add")) return "a commit applies every add";
+  const slot = world.M?.slots[0];
+  const isHeld = slot?.state === "held" && slot.incarnation === incarnation;
+  if (isHeld && !listed(branch, "remove")) return "a held message is listed by the branch that holds it";
+  if (listed(branch, "remove") && !isHeld) return "what a branch lists as removed is held by it";
+  if (outcome === "commit" && removed && !listed(branch, "remove") && world.M !== undefined) {
+    return "a commit settles every message that it removes";
+  }
+  return undefined;
+};
+
+const brokenMessage = (world: World): string | undefined => {
+  if (world.past.settled > 1) return "a message is settled once";
+  return (world.M === undefined) === (world.past.settled === 1) ? undefined : "a message is in one place or settled";
+};
+
+const brokenSessions = (world: World): string | undefined => {
+  for (const name of sessionNames) {
+    const session = world[name];
+    if (world.past.actedOn.includes(`${name}@1`) && isAliveAt(session, 1, nowOf(world, name))) {
+      return `on whose end someone has acted, that session is not alive again (${name})`;
+    }
+    const isFenced = world.past.answered.some((answer) => answer.endsWith(name));
+    const isResumed = world.past.answered.includes(`resume ${name}`);
+    const isIt = (worker: { name: string; epoch: number }) => worker.name === name && worker.epoch === 1;
+    for (const x of branchNames) {
+      const branch = world[x];
+      if (branch?.state.name !== "open") continue;
+      if (isFenced && branch.associations.some(isIt))
+        return `no branch goes on with a session whose end was answered (${x}, ${name})`;
+      if (isResumed && fateOf(session, 1, 0) === "dead" && branch.workers.some(isIt)) {
+        return `once a resume has answered, nothing unprepared of older epochs is left (${x})`;
+      }
+    }
+  }
+  return undefined;
+};
+
+/** If everyone stopped here: recovery ends, touches nothing alive, and whatever is decided then, all comes to rest. */
+const brokenRecovery = (world: World, protocol: Protocol): string | undefined => {
+  const recovered = protocol.recoverAlone(world);
+  if (recovered === undefined) return "recovery ends";
+  for (const x of branchNames) {
+    if (isUntouchable(world, world[x]) && recovered[x] !== world[x])
+      return `recovery touches nothing alive and decides nothing prepared (${x})`;
+  }
+  const late = protocol.recoverAlone({ ...recovered, over: ["M", "S1", "S2", "X", "Y"] });
+  if (late === undefined) return "recovery ends";
+  for (const outcome of ["commit", "rollback"] as const) {
+    const rest = protocol.decideAll(late, outcome);
+    const broken =
+      rest === undefined ? "a prepared branch can be decided" : (brokenInLives(rest) ?? brokenMessage(rest));
+    if (broken !== undefined) return `after a stop of everyone, recovery and a ${outcome}: ${broken}`;
+    if (rest?.M?.slots[0]?.state === "held")
+      return `after a stop of everyone, recovery and a ${outcome}: no message is held for ever`;
+  }
+  return undefined;
+};
+
+const isUntouchable = (world: World, branch: Branch | undefined): boolean => {
+  if (branch === undefined || branch.state.name === "prepared") return true;
+  if (branch.state.name !== "open" || world.over.includes(branch.incarnation.startsWith("X") ? "X" : "Y")) return false;
+  return branch.workers.every(({ name, epoch }) => {
+    const session = name === "S1" ? "S1" : "S2";
+    return isAliveAt(world[session], epoch, nowOf(world, session));
+  });
+};
