@@ -16,7 +16,7 @@ export interface Row {
   measure(service: CapacityService): Promise<readonly Figure[]>;
 }
 
-/** Every row of the cost table ("What it may cost" in the storage design), in its order. */
+/** Every row of the cost table, in its order. */
 export const capacityRows: readonly Row[] = [...messageRows, ...branchRows, ...sequenceRows];
 
 /** What the table reports are halves; sums and quotients of them may be off by a rounding error. */

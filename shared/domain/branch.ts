@@ -1,5 +1,5 @@
 /**
- * The branch state machine: `dtx.md`, States. Pure: what a verb finds and what it makes of it. A branch that does not
+ * The branch state machine: `docs/branch-states.md`. Pure: what a verb finds and what it makes of it. A branch that does not
  * exist is `undefined` before a verb and `none` after it. Session fences and flag clashes are checked by `verb.ts`.
  */
 import { BRANCH_TIMEOUT_SECONDS_DEFAULT } from "./limits.ts";

@@ -6,7 +6,7 @@ import { LEASE_SECONDS_DEFAULT } from "./limits.ts";
 export type MessageDurability = "default" | "always" | "never";
 export type Overflow = "reject" | "ring";
 
-/** `http-api.md`, Queues. null: without that limit. */
+/** Settings as `PUT /queues/{queue}` takes them (`docs/openapi.json`). null: without that limit. */
 export interface QueueSettings {
   readonly messageDurability: MessageDurability;
   readonly strictOrder: boolean;

@@ -1,7 +1,7 @@
 /**
  * The run, this store's mapping record: up to 100 messages that one enqueue or one branch put on a queue, and the state
  * of each. The state machine of a message: available → leased → (settled | available), leased → held → (settled |
- * available). Rules: `http-api.md`, Dequeue; `dtx.md`. Nothing here reads a clock or the table.
+ * available). Rules: `docs/guarantees.md`. Nothing here reads a clock or the table.
  */
 import type { PartitionRef, QueueSettings } from "./queue.ts";
 import type { SessionRef } from "./session.ts";

@@ -1,6 +1,6 @@
 /**
  * The dtx verbs, each a function from the branch it meets to what becomes of it and what is answered: the state table of
- * `dtx.md`, row by row. The order of checks: timed-out, still associated, rollback-only, phase flag.
+ * `docs/branch-states.md`, row by row. The order of checks: timed-out, still associated, rollback-only, phase flag.
  */
 import { type Association, type Branch, type Outcome, stateNameOf, step, timeoutOrDefault } from "./branch.ts";
 import { SESSIONS_PER_BRANCH } from "./limits.ts";

@@ -1,4 +1,4 @@
-/** Branch identifiers. Shape: `<formatId>.<gtrid>.<bqual>`, as `http-api.md` and the X/Open XA text define it. */
+/** Branch identifiers. Shape: `<formatId>.<gtrid>.<bqual>`, as `docs/openapi.json` and the X/Open XA text define it. */
 
 /** A canonical xid: two xids are the same branch exactly when these strings are equal. */
 export type Xid = string & { readonly xid: unique symbol };

@@ -1,4 +1,4 @@
-/** Refusals as `application/problem+json` (RFC 9457): the table of `http-api.md`, Errors. */
+/** Refusals as `application/problem+json` (RFC 9457): the codes are those of `docs/openapi.json`. */
 import type { Refusal, RefusalCode } from "../domain/refusal.ts";
 
 interface Row {

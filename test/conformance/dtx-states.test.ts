@@ -9,7 +9,7 @@ import { useService } from "../support/service.ts";
 import type { XaAnswer } from "../support/shapes.ts";
 
 /**
- * The state table of `dtx.md`, cell by cell. A row is a command and who gives it; a cell is what it answers in one situation, and the state that
+ * The state table of `docs/branch-states.md`, cell by cell. A row is a command and who gives it; a cell is what it answers in one situation, and the state that
  * `GET /dtx/{xid}` tells afterwards. A refusal, and a status that says nothing of a change, must leave the whole branch as it was.
  */
 interface Row {

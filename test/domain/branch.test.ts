@@ -39,7 +39,7 @@ const neverChanged = unchanged(
 
 type Cells = readonly (readonly [Situation, string])[];
 
-/** The last three rows of the table of `dtx.md`, each for a branch in which `here` and `other` have worked. */
+/** The last three rows of the table of `docs/branch-states.md`, each for a branch in which `here` and `other` have worked. */
 const rows: readonly { readonly event: string; readonly meeting: (b: Branch) => Branch; readonly cells: Cells }[] = [
   {
     event: "nothing has happened",

@@ -76,7 +76,7 @@ const forms = {
 
 export type Situation = keyof typeof forms;
 
-/** Every state of `dtx.md`, and of each state the forms in which commands answer differently. */
+/** Every state of `docs/branch-states.md`, and of each state the forms in which commands answer differently. */
 export const situations = Object.keys(forms) as Situation[];
 
 /** A branch in the situation; `here` and `other` have worked in it. */

@@ -100,7 +100,7 @@ interface Row {
   readonly cells: Partial<Record<Situation, Cell>>;
 }
 
-/** The table of `dtx.md`, States, written from that page. A cell that the page leaves empty follows from its other rules. */
+/** The table of `docs/branch-states.md`, written from that page. A cell that the page leaves empty follows from its other rules. */
 const rows: readonly Row[] = [
   { command: "start", run: startKnown, cells: all<Cell>(530, ...situations) },
   {

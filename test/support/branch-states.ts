@@ -10,7 +10,7 @@ export interface Cast {
   readonly stranger: Client;
 }
 
-/** Every state of the table in `dtx.md`, and of each state the forms in which commands answer differently. */
+/** Every state of the table in `docs/branch-states.md`, and of each state the forms in which commands answer differently. */
 export const situations = [
   "none",
   "active",

@@ -7,7 +7,7 @@ import type { Context } from "../context.ts";
 import { metRunsOf } from "../met-runs.ts";
 import { eachOf } from "../payload.ts";
 
-/** `http-api.md`, Queues: counters are decimal strings. */
+/** As the OpenAPI document says (`docs/openapi.json`): counters are decimal strings. */
 export interface QueueStats {
   readonly available: string;
   readonly leased: string;
