@@ -39,7 +39,7 @@ const RECORDS_OF_A_MOVE = 4;
  * among it (`dead`) move to the dead-letter queue in the same commit, bodies copied and order kept. Capacity is given
  * back, and the payload of a run that is gone is deleted. A dead-letter queue that is gone or full takes nothing: then
  * they are dropped and counted as settled. Nothing newly settled: one plain write, nothing counted. `already`: what an
- * earlier attempt at the same change counted.
+ * earlier attempt at the same change counted. `isOnce`: done means that this very call did it (`Write`, `once`).
  */
 export const changeRun = async (
   context: Context,
@@ -48,15 +48,18 @@ export const changeRun = async (
   after: Run,
   dead: readonly Dead[],
   already: Counted = nothingCounted,
+  isOnce = false,
 ): Promise<Changed> => {
   const { deadLetterQueue } = queue.settings;
-  if (dead.length === 0 || deadLetterQueue === null) return writeLeaving(context, queue, before, after, already);
+  if (dead.length === 0 || deadLetterQueue === null) {
+    return writeLeaving(context, queue, before, after, already, isOnce);
+  }
   const letters = await lettersOf(context, queue, before, dead);
   let counted = already;
   for (let round = 0; round < ROUNDS; round++) {
     const target = await context.settings.find(context.store, deadLetterQueue, context.now(), round > 0);
-    if (target === undefined) return writeLeaving(context, queue, before, after, counted);
-    const moved = await move(context, { queue, before, after, already: counted }, target, letters);
+    if (target === undefined) return writeLeaving(context, queue, before, after, counted, isOnce);
+    const moved = await move(context, { queue, before, after, already: counted, isOnce }, target, letters);
     if ("done" in moved) return moved;
     counted = moved.counted;
   }
@@ -68,6 +71,7 @@ interface Change {
   readonly before: Run;
   readonly after: Run;
   readonly already: Counted;
+  readonly isOnce: boolean;
 }
 
 /** The dead-letter queue is not as it was found: the move is to be decided again. */
@@ -121,9 +125,9 @@ const move = async (
   target: Queue,
   letters: readonly Message[],
 ): Promise<Changed | Again> => {
-  const { queue, before, after, already } = change;
+  const { queue, before, after, already, isOnce } = change;
   const { fitting, room } = await place(context, target, letters);
-  if (fitting.length === 0) return writeLeaving(context, queue, before, after, already);
+  if (fitting.length === 0) return writeLeaving(context, queue, before, after, already, isOnce);
   const run = await newRunOn(context, target, before, fitting);
   if (run === undefined) return { counted: already };
   const indexes = leaving(before, after);
@@ -186,7 +190,8 @@ const place = async (
   return { fitting: prefixWithin(letters, await freeCapacity(context, target)), room: noRoom };
 };
 
-const prefixWithin = (letters: readonly Message[], { messages, bytes }: Capacity): readonly Message[] => {
+/** The first letters that fit so much room. */
+export const prefixWithin = (letters: readonly Message[], { messages, bytes }: Capacity): readonly Message[] => {
   let used = 0;
   const end = letters.findIndex(({ body }, i) => {
     used += body.length;

@@ -48,17 +48,18 @@ export const countLeaving = async (
   return { settled, dead };
 };
 
-/** Writes a changed run whose leaving messages go nowhere: one count when any leave, then one commit. */
+/** Writes a changed run whose leaving messages go nowhere: one count when any leave, then one commit. `isOnce`: see `changeRun`. */
 export const writeLeaving = async (
   context: Context,
   queue: Queue,
   before: Run,
   after: Run,
   already: Counted = nothingCounted,
+  isOnce = false,
 ): Promise<Changed> => {
   const indexes = leaving(before, after);
   const counted = await countLeaving(context, before.key, { settled: indexes.length, dead: 0 }, already);
-  const write = writeRun(before, after);
+  const write = { ...writeRun(before, after), ...(isOnce && { once: true as const }) };
   const commit = await context.store.commit([write, ...moveCapacity(queue, outflow(before, indexes))]);
   if (!commit.done) {
     const failure = commit.failures.find((f) => f.write === write);

@@ -60,6 +60,8 @@ interface Conditional {
   readonly key: Key;
   readonly require: readonly Term[];
   readonly otherwise: Otherwise;
+  /** Another's write of the same effect must not be taken for it, not even after a lost answer: it costs twice as much. */
+  readonly once?: true;
 }
 
 export type Write =

@@ -34,6 +34,6 @@ const throttled: readonly string[] = [
 const isLost = (error: unknown): boolean => {
   if (!(error instanceof Error)) return false;
   const { code, $metadata } = error as { code?: unknown; $metadata?: { httpStatusCode?: number } };
-  const isSocket = typeof code === "string" && /^E[A-Z]+$/.test(code);
+  const isSocket = typeof code === "string" && /^E(?!RR_)[A-Z_]+$/.test(code);
   return throttled.includes(error.name) || isSocket || ($metadata?.httpStatusCode ?? 0) >= 500;
 };

@@ -19,12 +19,15 @@ import { unmarshall } from "@aws-sdk/util-dynamodb";
 import type { Item, Key, Write } from "../records/write.ts";
 import { lostContact, patient } from "./contention.ts";
 import { conditionOf, Placeholders, toItem, updateOf } from "./expression.ts";
-import type { Commit, Consistency, Failure, Page, Query, Store } from "./port.ts";
+import { type Commit, type Consistency, type Failure, type Page, type Query, type Store, Unavailable } from "./port.ts";
 import { Receipt } from "./receipt.ts";
 
 /** AWS's own bound for one BatchGetItem, and for one TransactWriteItems. */
 const KEYS_PER_BATCH = 100;
 const WRITES_PER_TRANSACTION = 100;
+
+/** No round of a transaction begins later than this after its first: its token is forgotten after 10 minutes. */
+const ROUNDS_MS = 2 * 60_000;
 
 type UpdateWrite = Extract<Write, { kind: "update" }>;
 
@@ -178,13 +181,14 @@ export class DynamoStore implements Store {
   async #attempt<T>(
     send: () => Promise<T>,
   ): Promise<{ answer: T } | { refused: ConditionalCheckFailedException; repeated: boolean }> {
+    let repeated = false;
     for (let round = 0; ; round++) {
       try {
         return { answer: await lostContact(send) };
       } catch (error) {
-        if (error instanceof ConditionalCheckFailedException) {
-          return { refused: error, repeated: (error.$metadata.attempts ?? 1) > 1 };
-        }
+        // An attempt whose answer was lost may stand before a conflict as well as before the refusal.
+        repeated ||= attemptsOf(error) > 1;
+        if (error instanceof ConditionalCheckFailedException) return { refused: error, repeated };
         if (!isConflict(error)) throw error;
         await patient(round);
       }
@@ -194,7 +198,9 @@ export class DynamoStore implements Store {
   async #commitAll(writes: readonly Write[]): Promise<Commit> {
     const ClientRequestToken = randomUUID();
     const TransactItems = writes.map((write) => this.#transactItem(write));
+    const firstAtMs = Date.now();
     for (let round = 0; ; round++) {
+      if (Date.now() - firstAtMs > ROUNDS_MS) throw new Unavailable("the commit was frozen for too long to go on");
       try {
         const answer = await lostContact(() =>
           this.#client.send(
@@ -234,10 +240,11 @@ const onFailure = { ReturnValuesOnConditionCheckFailure: "ALL_OLD" } as const;
 
 /**
  * A record that may be deleted is created under a token only: a plain put that the SDK repeats after a lost answer could
- * bring it back when it was used up meanwhile.
+ * bring it back when it was used up meanwhile. So is what must be done by this call and no other (`once`).
  */
 const needsToken = (write: Write): boolean =>
-  write.kind === "put" && write.require.some((term) => term.is === "absent" || term.is === "absent-or-over");
+  write.once === true ||
+  (write.kind === "put" && write.require.some((term) => term.is === "absent" || term.is === "absent-or-over"));
 
 const stamped = (write: Write, w: string): Write => {
   if (write.kind === "put") return { ...write, item: { ...write.item, w } };
@@ -318,6 +325,10 @@ const failuresOf = (writes: readonly Write[], reasons: readonly CancellationReas
   }
   return failures;
 };
+
+/** How often the SDK sent the request that ended so. */
+const attemptsOf = (error: unknown): number =>
+  (error as { $metadata?: { attempts?: number } }).$metadata?.attempts ?? 1;
 
 const isConflict = (error: unknown): boolean =>
   error instanceof Error &&
