@@ -1,7 +1,16 @@
+import { RECORDS_PER_COMMIT } from "../domain/limits.ts";
 import { partitionsOf, type Queue } from "../domain/queue.ts";
 import { type Run, type Standing, settle, sizeOf, standingOf } from "../domain/run.ts";
 import { capacityKey } from "../records/keys.ts";
-import { addFlow, type Capacity, countSettled, type Flow, noFlow, readCapacity } from "../records/queue.ts";
+import {
+  addFlow,
+  type Capacity,
+  countSettled,
+  type Flow,
+  moveCapacity,
+  noFlow,
+  readCapacity,
+} from "../records/queue.ts";
 import { writeRun } from "../records/run.ts";
 import type { Write } from "../records/write.ts";
 import { Unavailable } from "../store/port.ts";
@@ -69,6 +78,15 @@ export const dropOldest = async (
       await writeLeaving(context, queue, before, after);
     });
   }
+};
+
+/** Makes the room in a commit of its own, for whoever cannot take it along. False when too little can go. */
+export const dropOldestNow = async (context: Context, queue: Queue, need: Need): Promise<boolean> => {
+  const room = await dropOldest(context, queue, need, RECORDS_PER_COMMIT);
+  if (room === undefined || room.changes.length === 0) return room !== undefined;
+  const commit = await context.store.commit([...roomWrites(room), ...moveCapacity(queue, noFlow, room.dropped)]);
+  if (commit.done) await clearRoom(context, queue, room);
+  return true;
 };
 
 const shortOf = (need: Need, free: Capacity): Need => ({

@@ -3,7 +3,7 @@
  * look before an empty answer catch a copy that is too old.
  */
 import { SETTINGS_CACHE_MS } from "../domain/limits.ts";
-import type { Queue } from "../domain/queue.ts";
+import type { Queue, QueueRef } from "../domain/queue.ts";
 import { settingsKey } from "../records/keys.ts";
 import { readQueue } from "../records/queue.ts";
 import type { Store } from "../store/port.ts";
@@ -23,6 +23,17 @@ export class SettingsCache {
     const queue = readQueue(name, item);
     this.#known.set(name, { queue, readAtMs: nowMs });
     return queue;
+  }
+
+  /**
+   * The queue of this very life of the name, or undefined when that is over. A kept copy may be of an older life than the
+   * caller knows of: another process has deleted and declared the name since. Then it is read again.
+   */
+  async findLife(store: Store, { name, generation }: QueueRef, nowMs: number): Promise<Queue | undefined> {
+    const known = await this.find(store, name, nowMs);
+    if (known === undefined || known.generation === generation) return known;
+    const queue = await this.find(store, name, nowMs, true);
+    return queue?.generation === generation ? queue : undefined;
   }
 
   /**

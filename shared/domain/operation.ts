@@ -18,6 +18,8 @@ export interface Add {
   /** Index, deduplication id, and the message id where it was given. */
   readonly deduplications: readonly (readonly [index: number, id: string, messageId?: string])[];
   readonly payload: Payload;
+  /** Of its queue, for when that is gone at the commit and nobody else knows any more. */
+  readonly deadLetterQueue?: string;
 }
 
 /** Messages of one run that the branch holds and commit settles. */

@@ -1,4 +1,4 @@
-/** Operations as they lie in a branch or a block: a JSON text, or a text and the inline bodies. */
+/** Operations as they lie in a branch or a block: `j` a JSON text, `b` the inline bodies, `d` the queue's dead-letter queue. */
 import type { Operation } from "../domain/operation.ts";
 import { isMap, Unreadable } from "./reading.ts";
 import { pack, packIndexes, unpack, unpackAny, unpackIndexes } from "./repeats.ts";
@@ -56,8 +56,9 @@ export const operationValue = (operation: Operation): Value => {
     ttls,
     deduplications.map((entry) => [...entry]),
   ];
-  if (payload.kind === "inline") return { j: JSON.stringify(tuple), b: payload.bytes };
-  return { j: JSON.stringify([...tuple, payload.owner, pack(payload.firsts)]) };
+  const d = operation.deadLetterQueue;
+  if (payload.kind === "inline") return { j: JSON.stringify(tuple), b: payload.bytes, ...(d !== undefined && { d }) };
+  return { j: JSON.stringify([...tuple, payload.owner, pack(payload.firsts)]), ...(d !== undefined && { d }) };
 };
 
 /** What the operations add to their record, about. */
@@ -65,20 +66,21 @@ export const operationBytes = (values: readonly Value[]): number =>
   values.reduce<number>((sum, value) => {
     if (!isMap(value)) return sum;
     const json = typeof value.j === "string" ? Buffer.byteLength(value.j) : 0;
-    return sum + json + (value.b instanceof Uint8Array ? value.b.length + 2 : 0) + 6;
+    const d = typeof value.d === "string" ? value.d.length + 2 : 0;
+    return sum + json + d + (value.b instanceof Uint8Array ? value.b.length + 2 : 0) + 6;
   }, 0);
 
 export const readOperation = (item: Item, value: Value): Operation => {
   try {
     if (!isMap(value) || typeof value.j !== "string") throw new Error("is not an operation");
     const tuple = JSON.parse(value.j) as AddTuple | RemoveTuple;
-    return tuple[0] === "a" ? readAdd(tuple, value.b) : readRemove(tuple);
+    return tuple[0] === "a" ? readAdd(tuple, value.b, value.d) : readRemove(tuple);
   } catch (error) {
     throw new Unreadable(item, `an operation is broken: ${error instanceof Error ? error.message : "?"}`);
   }
 };
 
-const readAdd = (tuple: AddTuple, bytes: Value | undefined): Operation => {
+const readAdd = (tuple: AddTuple, bytes: Value | undefined, deadLetterQueue: Value | undefined): Operation => {
   const [
     ,
     id,
@@ -111,6 +113,7 @@ const readAdd = (tuple: AddTuple, bytes: Value | undefined): Operation => {
       inline === undefined
         ? { kind: "chunks", owner: owner ?? "", firsts: unpackAny(firsts ?? "") }
         : { kind: "inline", bytes: inline },
+    ...(typeof deadLetterQueue === "string" && { deadLetterQueue }),
   };
 };
 

@@ -68,14 +68,9 @@ const queueId = (delivery: Delivery | undefined): string =>
 const loadQueues = async (context: Context, deliveries: readonly Delivery[]): Promise<ReadonlyMap<string, Queue>> => {
   const queues = new Map<string, Queue>();
   const wanted = [...new Map(deliveries.map((delivery) => [queueId(delivery), delivery.run])).values()];
-  await eachOf(wanted, async ({ name, generation }) => {
-    const { store, settings } = context;
-    let queue = await settings.find(store, name, context.now());
-    // A kept copy may be of an older life of the name than the delivery is.
-    if (queue !== undefined && queue.generation !== generation) {
-      queue = await settings.find(store, name, context.now(), true);
-    }
-    if (queue?.generation === generation) queues.set(`${name}#${generation}`, queue);
+  await eachOf(wanted, async (run) => {
+    const queue = await context.settings.findLife(context.store, run, context.now());
+    if (queue !== undefined) queues.set(`${run.name}#${run.generation}`, queue);
   });
   return queues;
 };

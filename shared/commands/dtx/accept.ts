@@ -25,7 +25,7 @@ import type { Context } from "../context.ts";
 import { bodiesToDelete } from "../leave.ts";
 import { leaseSessions } from "../sessions/lease-liveness.ts";
 import { livenessOf } from "../sessions/liveness.ts";
-import { queueName, runName } from "./effects.ts";
+import { runName } from "./effects.ts";
 import { type Work, workIn } from "./work.ts";
 
 /** Runs that one commit of an accept changes: the branch is beside them. */
@@ -157,10 +157,8 @@ const loadQueuesOf = async (
   const found = await Promise.all(
     groups.map(async (group): Promise<readonly [string, Queue][]> => {
       const run = group[0]?.run;
-      const queue = run && (await context.settings.find(context.store, run.name, context.now()));
-      return queue !== undefined && run !== undefined && queueName(queue) === queueName(run)
-        ? [[nameOf(group), queue]]
-        : [];
+      const queue = run && (await context.settings.findLife(context.store, run, context.now()));
+      return queue === undefined ? [] : [[nameOf(group), queue]];
     }),
   );
   return new Map(found.flat());

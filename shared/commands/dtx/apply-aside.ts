@@ -117,11 +117,12 @@ const factsFor = async (
   const positions = decision?.positions ?? {};
   const adds = outcome === "commit" ? addsOf(operations) : [];
   const told = removalsOf(operations);
-  const [queues, items, redirects] = await Promise.all([
+  const [queues, items] = await Promise.all([
     loadQueues(context, operations),
     context.store.readAll([...told.values()].map((removal) => runKey(removal.key))),
-    redirectAdds(context, adds, positions, decidedAtMs),
   ]);
+  // Positions were taken when it was decided; the queue may have gone since.
+  const redirects = await redirectAdds(context, adds, positions, queues, decidedAtMs);
   const facts: Facts = {
     outcome,
     incarnation: branch.incarnation,

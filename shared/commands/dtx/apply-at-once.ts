@@ -73,10 +73,13 @@ export const commitAtOnce = async (
       await deleteRedirected(context, facts);
       return "moved";
     }
-    if (commit.failures.some(({ write }) => isCapacityOf(write, facts))) {
+    // A dead-letter queue that is full loses what would go there: that is no reason to apply nothing.
+    const refused = redirectsTo(facts, commit.failures);
+    if (refused.size === 0 && commit.failures.some(({ write }) => isCapacityOf(write, facts))) {
       await deleteRedirected(context, facts);
       return "full";
     }
+    await deleteRedirected(context, { redirects: refused });
     facts = corrected(facts, commit.failures);
   }
   throw new Unavailable(`branch ${branch.xid} meets others at every attempt`);
@@ -96,7 +99,7 @@ const factsFor = async (
     takePositions(context, adds),
     isCommit ? countRemovals(context, removals.values()) : undefined,
   ]);
-  const redirects = await redirectAdds(context, adds, positions, how.nowMs);
+  const redirects = await redirectAdds(context, adds, positions, queues, how.nowMs);
   return {
     outcome: how.outcome,
     incarnation: branch.incarnation,
@@ -121,10 +124,14 @@ export const corrected = (facts: Facts, failures: readonly Failure[]): Facts => 
     }
     for (const copy of copiesOf(facts, write)) taken.add(copy);
   }
-  const full = [...facts.redirects].filter(([, { queue }]) => failures.some((f) => isKey(f.write, capacityKey(queue))));
-  const redirects = new Map([...facts.redirects].filter((entry) => !full.some(([id]) => id === entry[0])));
+  const full = redirectsTo(facts, failures);
+  const redirects = new Map([...facts.redirects].filter(([id]) => !full.has(id)));
   return { ...facts, removals, taken, redirects };
 };
+
+/** The redirects to queues that had no room. */
+const redirectsTo = (facts: Facts, failures: readonly Failure[]): Facts["redirects"] =>
+  new Map([...facts.redirects].filter(([, { queue }]) => failures.some((f) => isKey(f.write, capacityKey(queue)))));
 
 /** What the branch holds of a run, from the run itself. */
 export const seen = (facts: Facts, removal: Removal, item: Item | undefined): Removal => {
@@ -154,10 +161,10 @@ const isCapacityOf = (write: Write, facts: Facts): boolean => {
 const isQueueOf = (add: Add, queue: Queue): boolean => add.queue === queue.name && add.generation === queue.generation;
 
 /** Redirected bodies were copied before the commit that did not happen. */
-const deleteRedirected = (context: Context, facts: Facts): Promise<void> =>
+const deleteRedirected = (context: Context, { redirects }: Pick<Facts, "redirects">): Promise<void> =>
   deleteChunksOf(
     context,
-    [...facts.redirects.values()].map(({ run }) => run.payload),
+    [...redirects.values()].map(({ run }) => run.payload),
   );
 
 const isKey = (write: Write, key: Key): boolean => write.key.pk === key.pk && write.key.sk === key.sk;

@@ -10,18 +10,19 @@ import { applyAside } from "./apply-aside.ts";
 import { type Applied, commitAtOnce, fitsOneCommit } from "./apply-at-once.ts";
 import { addsOf, type Completion, loadQueues, takePositions } from "./gather.ts";
 import { loadOperations } from "./operations.ts";
-import { makeRoomForBranch, reservations } from "./room.ts";
+import { makeRoomForBranch, RESERVATIONS, reservations } from "./room.ts";
 
 /** How often room is made on ring queues that others fill at the same time. */
 const ROUNDS_FOR_ROOM = 8;
 
 /**
  * Brings a branch to its end: in one commit, or past its decision block by block. `moved`: it is not as it was read.
- * `full`: a one-phase commit met a queue without room and applied nothing.
+ * `full`: a one-phase commit met a queue without room, or too many that have limits, and applied nothing.
  */
 export const completeBranch = async (context: Context, branch: Branch, completion: Completion): Promise<Applied> => {
   if (branch.state.name === "deciding") return finishDecided(context, branch);
   const operations = await loadOperations(context, branch);
+  if (await mustReserveTooMuch(context, branch, operations, completion)) return "full";
   for (let round = 0; ; round++) {
     const applied = fitsOneCommit(operations, branch.blocks)
       ? await completeAtOnce(context, branch, operations, completion)
@@ -45,6 +46,17 @@ export const finishDecided = async (context: Context, branch: Branch): Promise<A
   );
   // A failure means that someone else has finished it.
   return commit.done || commit.failures.length > 0 ? "done" : "moved";
+};
+
+/** A one-phase commit that publishes to more limited queues than one commit can reserve depth on. */
+const mustReserveTooMuch = async (
+  context: Context,
+  branch: Branch,
+  operations: readonly Operation[],
+  { outcome }: Completion,
+): Promise<boolean> => {
+  if (outcome !== "commit" || isReservedBy(branch) || addsOf(operations).length <= RESERVATIONS) return false;
+  return reservations(operations, await loadQueues(context, operations)).length > RESERVATIONS;
 };
 
 const isReservedBy = (branch: Branch): boolean => branch.state.name === "prepared";

@@ -25,7 +25,7 @@ export interface Removal {
   readonly payload: Extract<Payload, { kind: "chunks" }> | undefined;
 }
 
-/** Where the messages of an add go when their own queue is gone. */
+/** Where the messages of an add go when their own queue is gone, as far as there is room. */
 export interface Redirect {
   readonly queue: Queue;
   readonly run: Run;
@@ -129,8 +129,8 @@ const placeAdds = (facts: Facts, adds: readonly Add[]): Effects => {
     const position = positions[at];
     if (queue === undefined || position === undefined) {
       const redirect = facts.redirects.get(add.id);
-      if (redirect === undefined) dropped += add.sizes.length;
-      else writes.push(putNewRun(redirect.run));
+      dropped += add.sizes.length - (redirect?.run.slots.length ?? 0);
+      if (redirect !== undefined) writes.push(putNewRun(redirect.run));
       orphans.push(add.payload);
       continue;
     }
@@ -185,6 +185,7 @@ const endHolds = (facts: Facts): Pick<Effects, "writes" | "orphans" | "dropped">
 /** Commit takes depth for what it adds, unless that was reserved, and gives back what it removes; rollback gives back what was reserved. */
 const capacityMoves = (facts: Facts, adds: readonly Add[]): readonly Write[] => {
   const flows = new Map<string, Flow>();
+  const queues = new Map(facts.queues);
   const flow = (name: string, change: Partial<Flow>) => flows.set(name, addFlow(flows.get(name) ?? noFlow, change));
   const isCommit = facts.outcome === "commit";
   for (const add of adds) {
@@ -196,13 +197,14 @@ const capacityMoves = (facts: Facts, adds: readonly Add[]): readonly Write[] => 
     if (facts.isReserved) flow(name, { outMessages: leaving.messages, outBytes: leaving.bytes });
   }
   for (const { run, queue } of facts.redirects.values()) {
+    queues.set(queueName(queue), queue);
     flow(queueName(queue), { inMessages: run.slots.length, inBytes: run.sizes.reduce((a, b) => a + b, 0) });
   }
   for (const removal of isCommit ? facts.removals.values() : []) {
     if (!removal.isGone) flow(queueName(removal.key), { outMessages: removal.held, outBytes: removal.bytes });
   }
   return [...flows].flatMap(([name, change]) => {
-    const queue = facts.queues.get(name);
+    const queue = queues.get(name);
     return queue === undefined ? [] : moveCapacity(queue, change);
   });
 };

@@ -126,6 +126,7 @@ const addFor = async (
           ],
     ),
     payload: await payloadOf(context, xid, id, messages),
+    ...(queue.settings.deadLetterQueue !== null && { deadLetterQueue: queue.settings.deadLetterQueue }),
   };
 };
 

@@ -12,7 +12,7 @@ import { completeBranch } from "./complete.ts";
 import { loadQueues } from "./gather.ts";
 import { loadBranchAnd } from "./load.ts";
 import { loadOperations } from "./operations.ts";
-import { makeRoomForBranch, reservations } from "./room.ts";
+import { makeRoomForBranch, RESERVATIONS, reservations } from "./room.ts";
 import { carryOutDoom } from "./undo.ts";
 
 export interface VerbAnswer {
@@ -119,6 +119,7 @@ const end = async (
 };
 
 const NO_ROOM = "a queue that it publishes to is full";
+const TOO_MANY_QUEUES = `it publishes to more than ${RESERVATIONS} queues with limits`;
 /** How often room is made on ring queues that others fill at the same time. */
 const ROUNDS_FOR_ROOM = 8;
 
@@ -128,13 +129,19 @@ const prepare = async (context: Context, branch: Branch, after: Branch): Promise
   const ending = writeBranch(branch, after);
   for (let round = 0; ; round++) {
     const reserving = reservations(operations, await loadQueues(context, operations));
+    if (reserving.length > RESERVATIONS) return giveUp(context, branch, TOO_MANY_QUEUES);
     const commit = await context.store.commit([ending, ...reserving]);
     if (commit.done) return { xa: "XA_OK", state: "prepared" };
     if (commit.failures.some(({ write }) => write === ending)) return "moved";
     if (round < ROUNDS_FOR_ROOM && (await makeRoomForBranch(context, operations, round === 0))) continue;
-    const doomed = await carryOutDoom(context, branch, doom(branch, NO_ROOM));
-    return doomed === undefined ? "moved" : { xa: "XA_RBROLLBACK", state: "rollback-only" };
+    return giveUp(context, branch, NO_ROOM);
   }
+};
+
+/** What cannot be prepared is rolled back, and stays to be told so. */
+const giveUp = async (context: Context, branch: Branch, reason: string): Promise<VerbAnswer | "moved"> => {
+  const doomed = await carryOutDoom(context, branch, doom(branch, reason));
+  return doomed === undefined ? "moved" : { xa: "XA_RBROLLBACK", state: "rollback-only" };
 };
 
 const complete = async (

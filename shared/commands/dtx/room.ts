@@ -1,10 +1,9 @@
-import { RECORDS_PER_COMMIT } from "../../domain/limits.ts";
 import type { Operation } from "../../domain/operation.ts";
 import { isLimited, type Queue } from "../../domain/queue.ts";
 import { addFlow, type Flow, moveCapacity, noFlow } from "../../records/queue.ts";
 import type { Write } from "../../records/write.ts";
 import type { Context } from "../context.ts";
-import { clearRoom, dropOldest, roomWrites } from "../drop-oldest.ts";
+import { dropOldestNow } from "../drop-oldest.ts";
 import { sweepEnded } from "../queues/sweep-ended.ts";
 import { queueName } from "./effects.ts";
 import { addsOf, loadQueues } from "./gather.ts";
@@ -24,6 +23,9 @@ export const inflowOf = (
   }
   return flows;
 };
+
+/** Limited queues that a branch may add to: depth is reserved on all of them in one commit of 100, beside the branch. */
+export const RESERVATIONS = 99;
 
 /** Reserves depth for what a branch adds: one write for each limited queue. */
 export const reservations = (operations: readonly Operation[], queues: ReadonlyMap<string, Queue>): readonly Write[] =>
@@ -47,12 +49,8 @@ export const makeRoomForBranch = async (
       continue;
     }
     const need = { messages: flow.inMessages, bytes: flow.inBytes };
-    const room = await dropOldest(context, queue, need, RECORDS_PER_COMMIT);
-    if (room === undefined) return false;
+    if (!(await dropOldestNow(context, queue, need))) return false;
     made = true;
-    if (room.changes.length === 0) continue;
-    const commit = await context.store.commit([...roomWrites(room), ...moveCapacity(queue, noFlow, room.dropped)]);
-    if (commit.done) await clearRoom(context, queue, room);
   }
   return made;
 };

@@ -105,8 +105,8 @@ const loadRun = async (context: Context, branch: Branch, remove: Remove): Promis
 
 /** Of a queue that was deleted the mark tells; it stays as long as a branch holds anything there. */
 const partitionsOf = async (context: Context, ref: QueueRef): Promise<number> => {
-  const queue = await context.settings.find(context.store, ref.name, context.now());
-  if (queue?.generation === ref.generation) return queue.settings.partitions;
+  const queue = await context.settings.findLife(context.store, ref, context.now());
+  if (queue !== undefined) return queue.settings.partitions;
   const mark = await context.store.read(deletedQueueKey(ref));
   return mark === undefined ? 1 : readDeletedQueue(mark).settings.partitions;
 };
