@@ -26,8 +26,8 @@ const ROUNDS = 30;
 
 /**
  * Does work of one session in a branch: one commit appends the operations and changes what they are about. `build` is asked
- * anew, with the branch as it then is, whenever something moved; it reads strongly then (`consistency`). Its result, or a
- * refusal.
+ * anew, with the branch as it then is, whenever something moved or nothing is to be written that would prove what was read;
+ * it reads strongly then (`consistency`). Its result, or a refusal.
  */
 export const workIn = async <R>(
   context: Context,
@@ -45,14 +45,20 @@ export const workIn = async <R>(
     const refusal = fence(session, by, context.now()) ?? mayWork(branch, xid, by);
     if (refusal === undefined && branch !== undefined) {
       const work = await build(branch, consistency);
-      if (!isRefusal(work)) {
+      const isProven =
+        consistency === "strong" || (!isRefusal(work) && work.operations.length + work.beside.length > 0);
+      if (isProven && !isRefusal(work)) {
         const appended = await append(context, branch, work);
         if (isRefusal(appended)) return appended;
         if (appended === "done") return work.result;
         attempted =
           appended === "maybe" ? { ids: work.operations.map(({ id }) => id), result: work.result } : undefined;
-      } else if (consistency === "strong") return work;
-    } else if (consistency === "strong" && refusal !== undefined) return refusal;
+      } else if (isRefusal(work) && consistency === "strong") return work;
+    } else if (consistency === "strong" && refusal !== undefined) {
+      // What may have landed went with the branch, wherever that went: nobody may take its bodies for unused.
+      if (attempted !== undefined) throw new Unavailable(`whether branch ${xid} took the work cannot be told any more`);
+      return refusal;
+    }
     consistency = "strong";
   }
   throw new Unavailable(`branch ${xid} is changed by others all the time`);
