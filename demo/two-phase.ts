@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Lost, Refused, send } from "./calls.ts";
 import type { Message } from "./lines.ts";
 import { requestsOf } from "./lines.ts";
@@ -158,14 +159,19 @@ export async function inDoubt(baseUrl: string): Promise<readonly string[]> {
   }
 }
 
+/** How often an answer may be lost: a kill takes one of a call; more say that the service is gone for another reason. */
+const ATTEMPTS = 20;
+const WAIT_MS = 100;
+
 /** Repeats a call that is safe to repeat until it is answered. */
 async function answered<T>(call: () => Promise<T>): Promise<T> {
-  for (;;) {
+  for (let attempt = 1; ; attempt += 1) {
     try {
       return await call();
     } catch (error) {
-      if (!(error instanceof Lost)) throw error;
+      if (!(error instanceof Lost) || attempt === ATTEMPTS) throw error;
     }
+    await sleep(WAIT_MS);
   }
 }
 

@@ -70,6 +70,8 @@ export async function startVictim(dataDir: string, plan: readonly Kill[], recove
   return {
     async call(scope, method, path, body) {
       while (down !== undefined) await down;
+      // A lost answer would be asked for again and again.
+      if (isStopped) throw new Error("the service was stopped");
       calls += 1;
       const kill = plan[kills];
       const answer = send<never>(service.baseUrl, scope, method, path, body);
