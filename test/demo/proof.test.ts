@@ -64,11 +64,12 @@ describe("lines", () => {
   });
 
   test("too long for a message are cut, in batches of whole lines and requests that fit", () => {
-    const long = piecesOf(Buffer.concat([Buffer.from("first\n"), Buffer.alloc(12_000_000, 1), Buffer.from("\nlast")]));
+    const long = piecesOf(Buffer.concat([Buffer.from("first\n"), Buffer.alloc(6_000_000, 1), Buffer.from("\nlast")]));
     expect(new Set(long.map(({ line }) => line))).toEqual(new Set([0, 1, 2]));
     expect(batchesOf(long, 2).map((batch) => new Set(batch.map(({ line }) => line)).size)).toEqual([2, 1]);
     const requests = requestsOf(long.map(messageOf));
-    expect(requests.flat()).toEqual(long.map(messageOf));
+    expect(requests.length).toBeGreaterThan(1);
+    expect(requests.flat().map(({ headers }) => headers)).toEqual(long.map(({ line, part }) => ({ line, part })));
     for (const messages of requests) {
       expect(Buffer.byteLength(JSON.stringify({ messages }))).toBeLessThan(5 * 1024 * 1024);
     }
