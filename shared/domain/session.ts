@@ -70,6 +70,8 @@ export const close = (session: Session, nowMs: number): Session => {
     ...session,
     version: session.version + 1,
     state: isDetach ? "detached" : "expired",
+    // What is remembered of it is counted from here: one that nobody closed for days is not forgotten at once.
+    expiresAtMs: Math.max(session.expiresAtMs, nowMs),
     detachedEpochs: isDetach ? withEpoch(session.detachedEpochs, session.epoch) : session.detachedEpochs,
   };
 };
