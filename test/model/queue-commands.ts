@@ -1,0 +1,140 @@
+/** The calls on queues: declare, delete, purge, stats, list and browse. */
+import fc from "fast-check";
+import { expect } from "vitest";
+import { browseAll, expectOk } from "../support/moves.ts";
+import type { QueueStats } from "../support/shapes.ts";
+import { process, queue, rarely, steps } from "./command.ts";
+import { choices, settingsOf } from "./settings.ts";
+import type { Queue } from "./values.ts";
+import { shortBody, type World } from "./world.ts";
+
+export const declare = steps("declare", { at: process, queue, choice: choices }, async (w, p) => {
+  await declareQueue(w, w.queues[p.queue] ?? "", p.choice, p.at);
+});
+
+export const declareQueue = async (w: World, name: string, choice: number, at: number): Promise<void> => {
+  await w.lookForLetters(name);
+  const settings = settingsOf(choice, name);
+  const before = w.queue(name);
+  const answer = await w.client(at).declare(name, settings);
+  w.note(`declare ${name} ${JSON.stringify(settings)}`, answer);
+  const isSame = before !== undefined && JSON.stringify(before.settings) === JSON.stringify(settings);
+  if (w.isRefused(answer, before === undefined || isSame ? undefined : "precondition-failed")) return;
+  expect(answer.status).toBe(isSame ? 200 : 201);
+  expect(answer.body).toEqual({ queue: name, ...settings });
+  if (before === undefined) w.broker.declare(name, settings);
+};
+
+export const deleteQueue = steps(
+  "delete",
+  { at: process, queue, ifEmpty: rarely, ifUnused: rarely },
+  async (w, { at, ifEmpty, ifUnused, ...p }) => {
+    const name = w.queues[p.queue] ?? "";
+    await w.lookForLetters(name);
+    const found = w.queue(name);
+    const isUsed = found?.messages.some((m) => m.state !== "available");
+    const hasFailed = (ifEmpty && found && found.messages.length > 0) || (ifUnused && isUsed);
+    const answer = await w.client(at).deleteQueue(name, { ifEmpty, ifUnused });
+    w.note(`delete ${name} ${JSON.stringify({ ifEmpty, ifUnused })}`, answer);
+    const expected = found === undefined ? "not-found" : hasFailed ? "precondition-failed" : undefined;
+    if (!w.isRefused(answer, expected) && found !== undefined) w.broker.deleteQueue(found);
+  },
+);
+
+export const purge = steps("purge", { at: process, queue }, async (w, p) => {
+  const name = w.queues[p.queue] ?? "";
+  await w.lookForLetters(name);
+  const found = w.queue(name);
+  const answer = await w.client(p.at).purge(name);
+  w.note(`purge ${name}`, answer);
+  if (w.isRefused(answer, found === undefined ? "not-found" : undefined) || found === undefined) return;
+  const available = w.broker.available(found);
+  expect(answer.body).toEqual({ purged: available.length, more: false });
+  w.broker.leave(found, available);
+});
+
+export const stats = steps("stats", { at: process, queue }, async (w, p) => {
+  await checkStats(w, w.queues[p.queue] ?? "", p.at);
+});
+
+/** Holds the settings and the counts of a queue against the reference. */
+export const checkStats = async (w: World, name: string, at: number): Promise<void> => {
+  await w.lookForLetters(name);
+  const found = w.queue(name);
+  const answer = await w.client(at).getQueue(name);
+  w.note(`stats ${name}`, answer);
+  if (w.isRefused(answer, found === undefined ? "not-found" : undefined) || found === undefined) return;
+  const { queue: told, stats: counts, ...settings } = answer.body;
+  expect({ queue: told, ...settings }).toEqual({ queue: name, ...found.settings });
+  const held = found.messages.filter((m) => m.state === "held").length;
+  const available = w.broker.available(found);
+  const leased = found.messages.length - held - available.length;
+  expect(counts).toMatchObject({
+    available: String(available.length),
+    leased: String(leased),
+    held: String(held),
+  });
+  const oldestMs = Math.min(...available.map((m) => m.putAtMs));
+  // When a letter came to a dead-letter queue is not told.
+  const isLate = found.name.endsWith(".dead");
+  const ageSeconds = available.length === 0 ? null : Math.floor((w.broker.nowMs - oldestMs) / 1000);
+  if (ageSeconds === null || !isLate) expect(counts.oldestAgeSeconds).toBe(ageSeconds);
+  checkCounters(w, found, counts);
+};
+
+/**
+ * The counters of the past. What has ended without a caller's doing is counted by whoever meets it, so it may be missing
+ * until then; what was refused may have been counted.
+ */
+const checkCounters = (w: World, queue: Queue, told: QueueStats): void => {
+  const [enqueued, settled, dead] = [Number(told.enqueued), Number(told.settled), Number(told.deadLettered)];
+  expect(Number(told.changeCounter)).toBe(enqueued + settled + dead);
+  const onTheirWay = w.broker.due.filter(({ from }) => from === queue).flatMap(({ messages }) => messages).length;
+  const slack = queue.settings.maxMessages !== null || queue.settings.maxBytes !== null ? 100000 : queue.refused;
+  expectBetween("enqueued", enqueued, queue.enqueued, queue.enqueued + slack);
+  expectBetween("dead letters", dead, queue.dead, queue.dead + onTheirWay);
+  const gone = queue.settled + queue.dead;
+  expectBetween("settled and dead", settled + dead, gone - queue.unmet, gone + onTheirWay);
+};
+
+const expectBetween = (what: string, told: number, least: number, most: number): void => {
+  expect(told, `${what}: at least ${least}`).toBeGreaterThanOrEqual(least);
+  expect(told, `${what}: at most ${most}`).toBeLessThanOrEqual(most);
+};
+
+export const list = steps("list", { at: process }, async (w, p) => {
+  const answer = await w.client(p.at).listQueues({ prefix: w.prefix });
+  w.note("list", answer);
+  const names = [...w.broker.queues.keys()].toSorted();
+  expect(expectOk(answer).queues.map((q) => q.queue)).toEqual(names);
+});
+
+export const browse = steps("browse", { at: process, queue, after: fc.nat(3) }, async (w, p) => {
+  const name = w.queues[p.queue] ?? "";
+  await w.lookForLetters(name);
+  const found = w.queue(name);
+  if (found === undefined) {
+    const answer = await w.client(p.at).browse(name);
+    w.note(`browse ${name}`, answer);
+    w.isRefused(answer, "not-found");
+    return;
+  }
+  const browsed = await browseAll(w.client(p.at), name);
+  w.note(`browse ${name} → ${browsed.map(({ body }) => shortBody(body)).join(" ")}`);
+  const sequences = browsed.map(({ sequence }) => BigInt(sequence));
+  expect(sequences).toEqual(sequences.toSorted((a, b) => (a < b ? -1 : 1)));
+  const available = w.broker.available(found);
+  expect(browsed.length).toBe(available.length);
+  for (const partition of found.settings.partitions === 2 ? [0, 1] : [0]) {
+    const expected = available.filter((m) => m.partition === partition);
+    const here = browsed.filter(
+      ({ sequence }) => Number(BigInt(sequence) % BigInt(found.settings.partitions)) === partition,
+    );
+    expect(here.map(({ body }) => body)).toEqual(expected.map((m) => m.body));
+    for (const [i, m] of expected.entries()) w.learn(m, here[i] ?? { messageId: "" }, found);
+  }
+  const at = sequences[p.after];
+  if (at === undefined) return;
+  const rest = expectOk(await w.client(p.at).browse(name, { after: String(at) })).messages;
+  expect(rest.map((m) => m.sequence)).toEqual(browsed.slice(p.after + 1).map((m) => m.sequence));
+});

@@ -1,0 +1,71 @@
+/** What the reference broker is made of. */
+import type { ProblemCode } from "../support/problems.ts";
+import type { QueueSettings } from "../support/shapes.ts";
+
+export type Refused = ProblemCode | undefined;
+export type Verdict = ProblemCode | `XA_${string}`;
+
+export interface Ref {
+  readonly name: string;
+  readonly epoch: number;
+}
+
+export interface Message {
+  readonly body: string;
+  readonly ttlMs: number;
+  readonly deduplicationId: string | undefined;
+  /** -1 until an answer tells. */
+  partition: number;
+  state: "new" | "available" | "leased" | "held" | "gone";
+  id?: string;
+  sequence?: bigint;
+  deliveries: number;
+  visibleAtMs: number;
+  putAtMs: number;
+  expiresAtMs: number;
+  dropAtMs: number;
+  lease?: { expiresAtMs: number; readonly by: Ref | undefined } | undefined;
+  holder?: Branch | undefined;
+  /** Of a letter on its dead-letter queue. */
+  readonly reason?: string;
+}
+
+export interface Queue {
+  readonly name: string;
+  readonly settings: Required<QueueSettings>;
+  readonly firsts: Map<string, { readonly message: Message; readonly untilMs: number }>;
+  messages: Message[];
+  deletedAtMs?: number;
+  enqueued: number;
+  settled: number;
+  dead: number;
+  /** Of those settled: ended by time, and perhaps not met by anyone yet. */
+  unmet: number;
+  /** Enqueues that the service may have counted although they were refused. */
+  refused: number;
+}
+
+export interface Delivery {
+  readonly message: Message;
+  readonly queue: Queue;
+  lease: Message["lease"];
+}
+
+export interface Branch {
+  state: "open" | "rollback-only" | "timed-out" | "prepared" | "heuristically-committed" | "heuristically-rolled-back";
+  readonly startedBy: string;
+  readonly workers: Ref[];
+  readonly adds: { readonly queue: Queue; readonly message: Message }[];
+  readonly removes: { readonly queue: Queue; readonly message: Message }[];
+  associations: { readonly name: string; readonly epoch: number; isSuspended: boolean }[];
+  timeoutSeconds: number;
+  deadlineMs: number;
+}
+
+/** Messages of one queue on their way to its dead-letter queue, in an order that they keep. */
+export interface Due {
+  readonly target: string;
+  readonly from: Queue;
+  readonly messages: readonly Message[];
+  readonly reason: string;
+}
