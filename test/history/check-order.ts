@@ -1,0 +1,100 @@
+import { type Anomaly, inOrder } from "./anomaly.ts";
+import type { Facts, Sent } from "./facts.ts";
+import type { Entry } from "./history.ts";
+
+/** Messages stand in the order in which they were put. */
+export const order = (facts: Facts): readonly Anomaly[] => [...withinCalls(facts), ...betweenCalls(facts)];
+
+interface Placed {
+  readonly message: string;
+  readonly sequence: bigint;
+  /** The entry that put it there: of a branch, the commit that was answered. */
+  readonly by: Entry;
+}
+
+const sequenceOf = ({ outs }: Facts, { message, entry, index }: Sent): bigint | undefined => {
+  const told = entry.told !== undefined && "sequences" in entry.told ? entry.told.sequences[index] : undefined;
+  const sequence = outs.get(message)?.[0]?.delivered.sequence ?? (told === "" ? undefined : told);
+  return sequence === undefined ? undefined : BigInt(sequence);
+};
+
+/** The messages of one call, of one branch on one queue, and of one answer, each in their order. */
+const withinCalls = (facts: Facts): readonly Anomaly[] => {
+  const groups = Map.groupBy(facts.sent.values(), ({ entry, xid, queue }) =>
+    xid === undefined ? `call ${entry.n}` : `branch ${xid} on ${queue}`,
+  );
+  const sendings = [...groups].flatMap(([group, all]) =>
+    rising(
+      `what ${group} enqueued`,
+      all.flatMap((sent) => {
+        const sequence = sequenceOf(facts, sent);
+        return sequence === undefined ? [] : [{ message: sent.message, sequence, by: sent.entry }];
+      }),
+    ),
+  );
+  const answers = facts.entries.flatMap((entry) => {
+    const { told } = entry;
+    if (told === undefined || !("deliveries" in told)) return [];
+    return rising(
+      "what was delivered at once",
+      told.deliveries.map(({ message, sequence }) => ({ message, sequence: BigInt(sequence), by: entry })),
+    );
+  });
+  return [...sendings, ...answers];
+};
+
+const rising = (what: string, all: readonly Placed[]): readonly Anomaly[] => {
+  const at = all.findIndex((placed, i) => i > 0 && placed.sequence <= (all[i - 1]?.sequence ?? 0n));
+  const [before, after] = [all[at - 1], all[at]];
+  if (before === undefined || after === undefined) return [];
+  return [
+    {
+      name: "reordered",
+      says: `${what}: ${after.message} does not stand behind ${before.message}`,
+      slice: inOrder(before.by, after.by),
+    },
+  ];
+};
+
+/** What was put on a queue by a call that was answered stands before everything that later calls put there. */
+const betweenCalls = (facts: Facts): readonly Anomaly[] => {
+  const byQueue = Map.groupBy(
+    [...facts.sent.values()].flatMap((sent) => placed(facts, sent)),
+    ({ queue }) => queue,
+  );
+  return [...byQueue.values()].flatMap((all): readonly Anomaly[] => {
+    const ended = all
+      .filter(({ by }) => by.untilMs !== undefined)
+      .toSorted((a, b) => (a.by.untilMs ?? 0) - (b.by.untilMs ?? 0));
+    const begun = all.toSorted((a, b) => a.by.atMs - b.by.atMs);
+    let highest: Placed | undefined;
+    let next = 0;
+    for (const later of begun) {
+      for (let done = ended[next]; done !== undefined && (done.by.untilMs ?? 0) < later.by.atMs; done = ended[++next]) {
+        if (highest === undefined || done.sequence > highest.sequence) highest = done;
+      }
+      if (highest !== undefined && later.sequence < highest.sequence) {
+        return [
+          {
+            name: "reordered",
+            says: `${later.message} was enqueued after ${highest.message} and stands before it`,
+            slice: inOrder(highest.by, later.by),
+          },
+        ];
+      }
+    }
+    return [];
+  });
+};
+
+const placed = (facts: Facts, sent: Sent): readonly (Placed & { readonly queue: string })[] => {
+  const sequence = sequenceOf(facts, sent);
+  if (sequence === undefined) return [];
+  if (sent.xid === undefined) return [{ message: sent.message, sequence, by: sent.entry, queue: sent.queue }];
+  // It may have been any of several attempts that committed; only one that was the first says when.
+  const commits = facts.branches.get(sent.xid)?.entries.filter(({ asked }) => asked.call === "commit") ?? [];
+  const [only] = commits;
+  return only === undefined || commits.length > 1
+    ? []
+    : [{ message: sent.message, sequence, by: only, queue: sent.queue }];
+};

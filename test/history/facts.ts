@@ -1,0 +1,113 @@
+/** What a history says, gathered once for all checks. */
+import type { Asked, Delivered, Entry } from "./history.ts";
+
+/** A message on its way in. */
+export interface Sent {
+  readonly message: string;
+  readonly queue: string;
+  readonly entry: Entry;
+  /** Its place in its call. */
+  readonly index: number;
+  readonly xid: string | undefined;
+}
+
+/** A message on its way out: by an acquire, or by the drain at the end. */
+export interface Out {
+  readonly delivered: Delivered;
+  readonly queue: string;
+  readonly entry: Entry;
+}
+
+/** A branch, and everything that was asked of it. */
+export interface BranchFacts {
+  readonly xid: string;
+  readonly entries: Entry[];
+  readonly adds: Sent[];
+  readonly removes: { readonly message: string; readonly entry: Entry }[];
+  outcome: "committed" | "rolled-back" | "unknown";
+}
+
+export interface Facts {
+  readonly entries: readonly Entry[];
+  readonly sent: ReadonlyMap<string, Sent>;
+  readonly outs: ReadonlyMap<string, readonly Out[]>;
+  /** Accepted outside a branch: by the entry that says so, or that may have done so (`isCertain` false). */
+  readonly accepts: ReadonlyMap<string, readonly { readonly entry: Entry; readonly isCertain: boolean }[]>;
+  readonly branches: ReadonlyMap<string, BranchFacts>;
+}
+
+export const gather = (entries: readonly Entry[]): Facts => {
+  const sent = new Map<string, Sent>();
+  const outs = new Map<string, Out[]>();
+  const accepts = new Map<string, { entry: Entry; isCertain: boolean }[]>();
+  const branches = new Map<string, BranchFacts>();
+  for (const entry of entries) {
+    const { asked, told } = entry;
+    const branch = branchOf(branches, asked);
+    branch?.entries.push(entry);
+    switch (asked.call) {
+      case "enqueue":
+        for (const [index, message] of asked.messages.entries()) {
+          const one = { message, queue: asked.queue, entry, index, xid: asked.xid };
+          sent.set(message, one);
+          branch?.adds.push(one);
+        }
+        break;
+      case "acquire":
+      case "drain":
+        for (const delivered of told !== undefined && "deliveries" in told ? told.deliveries : []) {
+          push(outs, delivered.message, { delivered, queue: asked.queue, entry });
+        }
+        break;
+      case "accept":
+        for (const [index, { message }] of asked.deliveries.entries()) {
+          const status =
+            told !== undefined && "statuses" in told ? told.statuses[index] : told === undefined ? "maybe" : "no";
+          if (status !== "accepted" && status !== "maybe") continue;
+          if (branch !== undefined) branch.removes.push({ message, entry });
+          else push(accepts, message, { entry, isCertain: status === "accepted" });
+        }
+        break;
+      default:
+        break;
+    }
+  }
+  for (const branch of branches.values()) branch.outcome = outcomeOf(branch);
+  return { entries, sent, outs, accepts, branches };
+};
+
+const branchOf = (branches: Map<string, BranchFacts>, asked: Asked): BranchFacts | undefined => {
+  const xid = "xid" in asked ? asked.xid : undefined;
+  if (xid === undefined) return undefined;
+  const known = branches.get(xid) ?? { xid, entries: [], adds: [], removes: [], outcome: "unknown" };
+  branches.set(xid, known);
+  return known;
+};
+
+const push = <T>(map: Map<string, T[]>, key: string, value: T): void => {
+  const list = map.get(key);
+  if (list === undefined) map.set(key, [value]);
+  else list.push(value);
+};
+
+/** The outcome as the first answer tells that names one; two that differ are an anomaly of their own. */
+const outcomeOf = (branch: BranchFacts): BranchFacts["outcome"] =>
+  branch.entries.map(outcomeIn).find((outcome) => outcome !== undefined) ?? "unknown";
+
+/** What an answer says of its branch's outcome. */
+export const outcomeIn = ({ asked, told }: Entry): "committed" | "rolled-back" | undefined => {
+  if (told === undefined) return undefined;
+  if ("outcome" in told) return told.outcome === "unknown" ? undefined : told.outcome;
+  if (!("xa" in told) || !["commit", "rollback", "prepare"].includes(asked.call)) return undefined;
+  if (told.xa !== "XA_OK") return "rolled-back";
+  if (asked.call === "prepare") return undefined;
+  return asked.call === "commit" ? "committed" : "rolled-back";
+};
+
+export const isRefused = ({ told }: Entry): boolean => told !== undefined && "refused" in told;
+
+/** Whether the first was over when the second began. */
+export const isBefore = (a: Entry, b: Entry): boolean => a.untilMs !== undefined && a.untilMs < b.atMs;
+
+/** It was answered, and not by a refusal. */
+export const isCertain = (entry: Entry): boolean => entry.told !== undefined && !isRefused(entry);

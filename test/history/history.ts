@@ -1,0 +1,94 @@
+/**
+ * A recorded history: what callers asked, when they began, what they were told and when. Messages are known by their
+ * bodies, which are unique. Times are the recorder's own, in ms, and never jump. One JSON text a line.
+ */
+export interface Entry {
+  readonly n: number;
+  readonly who: string;
+  readonly atMs: number;
+  /** When the answer came; undefined: none came, so it is not known what happened. */
+  readonly untilMs?: number;
+  readonly asked: Asked;
+  /** Undefined: no answer, or 5xx, after which the call may have been carried out or not. */
+  readonly told?: Told;
+}
+
+export type Asked =
+  | {
+      readonly call: "enqueue";
+      readonly queue: string;
+      readonly messages: readonly string[];
+      readonly xid?: string;
+      readonly session?: SessionAt;
+    }
+  | { readonly call: "acquire"; readonly queue: string; readonly session?: SessionAt }
+  | {
+      readonly call: "accept";
+      readonly deliveries: readonly Handed[];
+      readonly xid?: string;
+      readonly session?: SessionAt;
+    }
+  | { readonly call: "release"; readonly deliveries: readonly Handed[] }
+  | { readonly call: "attach" | "detach"; readonly session: SessionAt }
+  | {
+      readonly call: "start" | "end" | "prepare" | "commit" | "rollback";
+      readonly xid: string;
+      readonly session?: SessionAt;
+    }
+  /** What became of a branch, asked when all is over. */
+  | { readonly call: "outcome"; readonly xid: string }
+  | { readonly call: "stats"; readonly queue: string; readonly isAtRest?: boolean }
+  /** Everything that a queue has left, taken when all is over. */
+  | { readonly call: "drain"; readonly queue: string }
+  /** Nothing that was asked: the service was killed, or its clock jumped. */
+  | { readonly call: "event"; readonly what: string };
+
+export interface SessionAt {
+  readonly name: string;
+  /** 0: without one. */
+  readonly epoch: number;
+}
+
+export interface Handed {
+  readonly message: string;
+  readonly deliveryId: string;
+}
+
+export type Told =
+  /** A refusal: nothing was done. */
+  | { readonly refused: string }
+  | { readonly sequences: readonly string[] }
+  | { readonly deliveries: readonly Delivered[] }
+  | { readonly statuses: readonly string[] }
+  | { readonly epoch: number }
+  | { readonly xa: string }
+  | { readonly outcome: "committed" | "rolled-back" | "unknown" }
+  | { readonly stats: Counts }
+  | { readonly done: true };
+
+export interface Delivered extends Handed {
+  readonly sequence: string;
+  readonly redelivered: boolean;
+}
+
+export interface Counts {
+  readonly available: number;
+  readonly leased: number;
+  readonly held: number;
+  readonly enqueued: number;
+  readonly settled: number;
+  readonly changes: number;
+}
+
+export const toLines = (entries: readonly Entry[]): string =>
+  entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
+
+export const fromLines = (text: string): readonly Entry[] =>
+  text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as Entry]));
+
+/** An entry for people. */
+export const described = ({ n, who, atMs, untilMs, asked, told }: Entry): string => {
+  const { call, ...rest } = asked;
+  const answer = told === undefined ? "no answer" : JSON.stringify(told);
+  return `#${n} ${who} ${Math.round(atMs)}-${untilMs === undefined ? "?" : Math.round(untilMs)} ms: ${call} ${JSON.stringify(rest)} → ${answer}`;
+};
