@@ -23,14 +23,14 @@ const times = (count: number, message: (i: number) => MessageInput): MessageInpu
   Array.from({ length: count }, (_, i) => message(i));
 
 const kinds: Record<string, MessageInput[]> = {
-  "bodies of 900 KB": times(6, (i) => ({ body: `${i}`.padEnd(900_000, "x") })),
+  "bodies of 900 KB": times(5, (i) => ({ body: `${i}`.padEnd(900_000, "x") })),
   "bodies of 1 MiB in base64": times(4, (i) => ({
     body: Buffer.alloc(1024 * 1024, i).toString("base64"),
     bodyEncoding: "base64" as const,
   })),
-  "500 bodies of 10 KB": times(500, (i) => ({ body: `${i}`.padEnd(10_000, "x") })),
-  "characters that JSON makes six bytes of": times(10, (i) => ({ body: `${i}`.padEnd(100_000, "\u0001") })),
-  "small bodies with large headers": times(400, (i) => ({ body: `${i}`, headers: { h: "v".repeat(14_000) } })),
+  "480 bodies of 10 KB": times(480, (i) => ({ body: `${i}`.padEnd(10_000, "x") })),
+  "characters that JSON makes six bytes of": times(8, (i) => ({ body: `${i}`.padEnd(100_000, "\u0001") })),
+  "small bodies with large headers": times(330, (i) => ({ body: `${i}`, headers: { h: "v".repeat(14_000) } })),
 };
 
 /** Browse stops before 4 MB, says how to go on, and so gives everything. */

@@ -158,7 +158,7 @@ describe("the list of queues", () => {
     const prefix = unique("list");
     const names = Array.from({ length: 23 }, (_, i) => `${prefix}.${i}`);
     await Promise.all(names.map((name, i) => c.declare(name, { partitions: 1 + (i % 3) })));
-    for (const limit of [1, 2, 7, 22, 23, 24, 500, undefined]) {
+    for (const limit of [2, 7, 23, 24, undefined]) {
       const { names: all, pages } = await listed(`${prefix}.`, limit);
       expect(all.toSorted()).toEqual(names.toSorted());
       if (limit !== undefined) expect(Math.max(...pages)).toBeLessThanOrEqual(limit);
