@@ -1,5 +1,5 @@
 import type { PartitionRef } from "../domain/queue.ts";
-import type { Hold, IsAlive, Run } from "../domain/run.ts";
+import type { IsAlive, Run } from "../domain/run.ts";
 import { runKey } from "../records/keys.ts";
 import { readRun } from "../records/run.ts";
 import type { Context } from "./context.ts";
@@ -32,8 +32,8 @@ export async function* metRunsOf(
 }
 
 const meetHolds = async (context: Context, runs: readonly Run[]): Promise<readonly Run[]> => {
-  const holds = new Map<string, Hold>(runs.flatMap((run) => Object.entries(run.holds)));
-  if (holds.size === 0 || !(await meetBranches(context, [...holds.values()]))) return runs;
+  const holds = Object.fromEntries(runs.flatMap((run) => Object.entries(run.holds)));
+  if (!(await meetBranches(context, holds))) return runs;
   const held = runs.filter((run) => Object.keys(run.holds).length > 0);
   const items = await context.store.readAll(held.map((run) => runKey(run.key)));
   const again = new Map(held.map((run, i) => [run, items[i]]));

@@ -130,10 +130,8 @@ const lookInto = async (context: Context, taking: Taking, first: Run): Promise<L
 const bytesOf = (run: Run, index: number): number => (run.sizes[index] ?? 0) + run.overheadBytes;
 
 /** The run after the branches were met that hold something of it: time or a session's end may have undone their work. */
-const freed = async (context: Context, run: Run): Promise<Run | undefined> => {
-  const holds = Object.values(run.holds);
-  return holds.length > 0 && (await meetBranches(context, holds)) ? reread(context, run.key) : run;
-};
+const freed = async (context: Context, run: Run): Promise<Run | undefined> =>
+  (await meetBranches(context, run.holds)) ? reread(context, run.key) : run;
 
 const reread = async (context: Context, key: RunKey): Promise<Run | undefined> => {
   const item = await context.store.read(runKey(key));

@@ -77,12 +77,12 @@ export const settleRun = async (
 
 /** Whether a branch that holds any of these messages had to be doomed: what it held may be free again. */
 const meetHolders = (context: Context, { deliveries }: Group, run: Run): Promise<boolean> => {
-  const incarnations = deliveries.flatMap(({ index }) => {
+  const holds = deliveries.flatMap(({ index }) => {
     const slot = run.slots[index];
-    return slot?.state === "held" ? [slot.incarnation] : [];
+    const hold = slot?.state === "held" ? run.holds[slot.incarnation] : undefined;
+    return slot?.state === "held" && hold !== undefined ? [[slot.incarnation, hold] as const] : [];
   });
-  const holds = [...new Set(incarnations)].flatMap((incarnation) => run.holds[incarnation] ?? []);
-  return meetBranches(context, holds);
+  return meetBranches(context, Object.fromEntries(holds));
 };
 
 const leasesOf = ({ deliveries }: Group, run: Run, judged: readonly SettleOutcome[]): readonly [number, Lease][] =>

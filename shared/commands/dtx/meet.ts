@@ -1,4 +1,4 @@
-import { type Branch, isUndoing } from "../../domain/branch.ts";
+import { type Branch, hasWork, isUndoing } from "../../domain/branch.ts";
 import { REMEMBERED_SECONDS } from "../../domain/limits.ts";
 import type { Hold } from "../../domain/run.ts";
 import type { Xid } from "../../domain/xid.ts";
@@ -55,9 +55,9 @@ const isForgotten = async (context: Context, branch: Branch): Promise<boolean> =
   return commit.done;
 };
 
-/** Until when (ms) a branch that was just met need not be met again. */
-const metUntil = new Map<Xid, number>();
-/** Of a prepared branch, which nothing but a decision changes: shorter than any branch's time, so that the next incarnation is met. */
+/** Until when (ms) a branch that was just met need not be met again; by its incarnation. */
+const metUntil = new Map<string, number>();
+/** Of a prepared branch, which nothing but a decision changes. */
 const PREPARED_MET_MS = 900;
 /** Of a live one, whose sessions may end and whose timeout may be shortened at any moment. */
 const LIVE_MET_MS = 250;
@@ -65,35 +65,39 @@ const LIVE_MET_MS = 250;
 const METS = 10_000;
 
 /**
- * Meets the branches that hold messages which someone would like to have. True when one of them has ended or was doomed and
- * its work undone: then the run is worth reading again.
+ * Meets the branches that hold messages which someone would like to have; the holds come by incarnation. True when one of
+ * them holds nothing any more: it has ended, or was doomed and its work undone. Then the run is worth reading again.
  */
-export const meetBranches = async (context: Context, holds: readonly Hold[]): Promise<boolean> => {
+export const meetBranches = async (context: Context, holds: Readonly<Record<string, Hold>>): Promise<boolean> => {
   const nowMs = context.now();
-  const xids = new Set(holds.map((hold) => hold.xid).filter((xid) => (metUntil.get(xid) ?? 0) <= nowMs));
   let isNews = false;
-  for (const xid of xids) isNews = (await meetReadable(context, xid, nowMs)) || isNews;
+  for (const [incarnation, { xid }] of Object.entries(holds)) {
+    if ((metUntil.get(incarnation) ?? 0) > nowMs) continue;
+    isNews = (await meetReadable(context, incarnation, xid, nowMs)) || isNews;
+  }
   return isNews;
 };
 
 /** A branch that cannot be read keeps what it holds, and stops nothing else. */
-const meetReadable = async (context: Context, xid: Xid, nowMs: number): Promise<boolean> => {
+const meetReadable = async (context: Context, incarnation: string, xid: Xid, nowMs: number): Promise<boolean> => {
   try {
-    return await meetOne(context, xid, nowMs);
+    return await meetOne(context, incarnation, xid, nowMs);
   } catch (error) {
     if (error instanceof Unreadable) return false;
     throw error;
   }
 };
 
-const meetOne = async (context: Context, xid: Xid, nowMs: number): Promise<boolean> => {
+const meetOne = async (context: Context, incarnation: string, xid: Xid, nowMs: number): Promise<boolean> => {
   const item = await context.store.read(branchKey(xid));
   if (item === undefined) return true;
   const before = readBranch(item);
+  // Others brought it to its end, or undid its work, after the run was read.
+  if (before.incarnation !== incarnation || !hasWork(before)) return true;
   const after = await meetBranch(context, before);
   if (after?.version !== before.version) return true;
   if (metUntil.size >= METS) metUntil.clear();
-  metUntil.set(xid, before.state.name === "prepared" ? nowMs + PREPARED_MET_MS : metLive(before, nowMs));
+  metUntil.set(incarnation, before.state.name === "prepared" ? nowMs + PREPARED_MET_MS : metLive(before, nowMs));
   return false;
 };
 
