@@ -57,15 +57,24 @@ export interface SwapSettings {
   readonly sessionSeconds?: number;
   readonly queues?: QueueSettings;
   readonly ofA?: QueueSettings;
+  /** What stands on a; the first of it is taken. */
+  readonly onA?: readonly string[];
   /** Body bytes added to what is published, so that it lies outside the branch's record. */
   readonly bytes?: number;
 }
 
-/** A branch at work: it has accepted a1 of a1, a2, a3 and published b1 to b, where b0 stands. */
+/** A branch at work: it has accepted a1 (of a1, a2, a3, unless told otherwise) and published b1 to b, where b0 stands. */
 export const swapping = async (stage: Stage, settings: SwapSettings = {}): Promise<Swapped> => {
-  const { timeoutSeconds = 3600, sessionSeconds, queues = {}, ofA = {}, bytes = 0 } = settings;
+  const {
+    timeoutSeconds = 3600,
+    sessionSeconds,
+    queues = {},
+    ofA = {},
+    onA = ["a1", "a2", "a3"],
+    bytes = 0,
+  } = settings;
   const [a, b, inSession] = await Promise.all([
-    queueWith(stage, ["a1", "a2", "a3"], { ...queues, ...ofA }),
+    queueWith(stage, onA, { ...queues, ...ofA }),
     queueWith(stage, ["b0"], queues),
     sessionSeconds === undefined ? stage.lastingSession() : attached(stage, sessionSeconds),
   ]);

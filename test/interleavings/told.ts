@@ -1,6 +1,6 @@
 /** What an answer says, without what differs from run to run: ids, times, sequences. */
 import type { Answer } from "../support/http.ts";
-import type { Delivery, RecoveryReport, Settled, XaAnswer } from "../support/shapes.ts";
+import type { Delivery, QueueStats, RecoveryReport, Settled, XaAnswer } from "../support/shapes.ts";
 
 /** The names of a run for what it made (queues, xids, sessions), each with the name it has in every run. */
 export type Labels = ReadonlyMap<string, string>;
@@ -13,6 +13,7 @@ interface Bodies extends XaAnswer {
   readonly messages: readonly { readonly body?: string; readonly duplicate?: boolean }[];
   readonly inDoubt: RecoveryReport["inDoubt"];
   readonly recovery: RecoveryReport;
+  readonly stats: QueueStats;
   readonly purged: number;
   readonly more: boolean;
   readonly epoch: number;
@@ -27,6 +28,10 @@ export const told = (answer: Answer<unknown>, labels: Labels): Told => {
   if (body.inDoubt !== undefined) return toldOfRecovery(body as RecoveryReport, labels);
   if (body.recovery !== undefined) {
     return { epoch: body.epoch, resumed: body.resumed, ...toldOfRecovery(body.recovery, labels) };
+  }
+  if (body.stats !== undefined) {
+    const { available, leased, held } = body.stats;
+    return `${available} available, ${leased} leased, ${held} held`;
   }
   if (body.xa !== undefined) return [body.xa, body.state, body.remembered && "remembered"].filter(Boolean).join(" ");
   if (body.purged !== undefined) return { purged: body.purged, more: body.more };

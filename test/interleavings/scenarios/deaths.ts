@@ -45,35 +45,39 @@ const resume =
     at.attach(session, 3600);
 const withinBranch = (at: Client, scene: Swapped): Client => at.with({ ...contextOf(scene), xid: scene.x });
 
+const browse =
+  ({ a }: Swapped): Act =>
+  (at) =>
+    at.browse(a);
+const counts =
+  ({ a }: Swapped): Act =>
+  (at) =>
+    at.getQueue(a);
+const acquire =
+  ({ a }: Swapped): Act =>
+  (at) =>
+    at.acquire(a);
+const rollback =
+  ({ x }: Swapped): Act =>
+  (at) =>
+    at.rollback(x);
+
 /** A prepare, and who meets the branch when its 10 s are over. */
-const prepareAndTimeout = (by: string, meets: (scene: Swapped) => Act): Scenario => ({
+const prepareAndTimeout = (by: string, meets: (scene: Swapped) => Act, settings: SwapSettings = {}): Scenario => ({
   name: `prepare / timeout, met by ${by}`,
   async setUp(stage) {
-    const scene = await swapped(stage, { timeoutSeconds: 10 });
+    const scene = await swapped(stage, { timeoutSeconds: 10, ...settings });
     return { look: lookOf(scene), operations: { prepare: [prepare(scene)], timeout: [timePasses, meets(scene)] } };
   },
 });
 
 const timeouts: readonly Scenario[] = [
-  prepareAndTimeout(
-    "a browser",
-    ({ a }) =>
-      (at) =>
-        at.browse(a),
-  ),
-  prepareAndTimeout(
-    "an acquire",
-    ({ a }) =>
-      (at) =>
-        at.acquire(a),
-  ),
+  prepareAndTimeout("a browser", browse),
+  prepareAndTimeout("a reader of the counts", counts),
+  prepareAndTimeout("an acquire", acquire),
+  prepareAndTimeout("an acquire of all there is", acquire, { onA: ["a1"] }),
   prepareAndTimeout("recovery", () => recovery),
-  prepareAndTimeout(
-    "a rollback",
-    ({ x }) =>
-      (at) =>
-        at.rollback(x),
-  ),
+  prepareAndTimeout("a rollback", rollback),
   {
     name: "one-phase commit / timeout, met by an acquire",
     async setUp(stage) {
