@@ -63,8 +63,9 @@ describe("A process of the service inside the test", () => {
     await one.restart();
     const queue = await newQueue(one.client);
     one.onCall = async ({ request, operation }, next) => {
+      const answer = await next();
       if (operation === "UpdateItem") request.stop();
-      return next();
+      return answer;
     };
     expectRefused(await one.client.enqueue(queue, [{ body: "lost" }]), "unavailable");
     await one.restart();

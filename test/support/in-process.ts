@@ -1,14 +1,17 @@
 /**
  * The real handlers over real HTTP, but in the test's own process, so that a test can stand between a handler and the
- * table: every SDK call of every request goes through a middleware in the SDK's own stack. A process here is a module
- * graph of its own, with its caches; dropping it is what a crash does to a process's memory.
+ * table: every SDK call of every request goes through a middleware in the SDK's own stack. A process here is a run of the
+ * handlers' bundle, with caches of its own; dropping it is what a crash does to a process's memory.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Script } from "node:vm";
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { afterAll, beforeAll, vi } from "vitest";
+import { build } from "esbuild";
+import { afterAll, beforeAll } from "vitest";
 import { routes, schedules } from "../../cdk/routes.ts";
 import { awsEnvironment } from "../../local/credentials.ts";
 import { contextOf, type Handler } from "../../local/handlers.ts";
@@ -61,6 +64,8 @@ export interface InProcess {
   runSchedule(): Promise<void>;
   onCall: OnCall | undefined;
   onAttempt: OnAttempt | undefined;
+  /** Its clock goes so much ahead of the service's; a restart changes nothing about that. */
+  aheadMs: number;
 }
 
 export interface InProcessService {
@@ -93,9 +98,10 @@ export function useInProcessService(): InProcessService {
   const processes = new Map<string, Process>();
   const newTable = async () => {
     tables += 1;
-    tableName = `cairn-test-${process.pid}-${realNow()}-${tables}`;
-    await ensureTable(endpoint, tableName);
-    return tableName;
+    const name = `cairn-test-${process.pid}-${realNow()}-${tables}`;
+    await ensureTable(endpoint, name);
+    tableName = name;
+    return name;
   };
   beforeAll(async () => {
     const given = process.env.DYNAMODB_ENDPOINT;
@@ -109,7 +115,7 @@ export function useInProcessService(): InProcessService {
     process.env.DYNAMODB_ENDPOINT = endpoint;
     table = tableClient(endpoint);
     passedMs = 0;
-    Date.now = () => realNow() + passedMs * Number(scopes.getStore() !== undefined) + (scopes.getStore()?.aheadMs ?? 0);
+    Date.now = () => realNow() + (scopes.getStore()?.clockMs() ?? 0);
     await newTable();
   });
   afterAll(async () => {
@@ -152,7 +158,10 @@ interface Memory {
   started: number;
 }
 
+const TIMEOUT_MS = 3_600_000;
+
 class Process implements InProcess {
+  aheadMs = 0;
   onCall: OnCall | undefined;
   onAttempt: OnAttempt | undefined;
   readonly client: Client;
@@ -175,7 +184,7 @@ class Process implements InProcess {
     await this.restart();
     this.#api = await serve({
       routes,
-      loadHandler: async (lambda) => (event, context) => this.#invoke(lambda, event, context),
+      loadHandler: async (lambda) => (event) => this.#invoke(lambda, event),
     });
   }
 
@@ -189,14 +198,12 @@ class Process implements InProcess {
     this.#table = table;
     this.onCall = undefined;
     this.onAttempt = undefined;
-    const memory = loading.then(() => load(table));
-    loading = memory.catch(() => {});
-    this.#memory = await memory;
+    this.#memory = await newMemory(table);
     this.#intercept(this.#memory);
   }
 
   async runSchedule(): Promise<void> {
-    for (const { lambda } of schedules) await this.#invoke(lambda, {}, contextOf(lambda, "scheduled", 900_000));
+    for (const { lambda } of schedules) await this.#invoke(lambda, {});
   }
 
   #end(): void {
@@ -205,11 +212,13 @@ class Process implements InProcess {
     this.#memory = undefined;
   }
 
-  async #invoke(lambda: string, event: unknown, context: Parameters<Handler>[1]): Promise<unknown> {
+  async #invoke(lambda: string, event: unknown): Promise<unknown> {
     const memory = this.#memory;
     const handler = memory?.handlers.get(lambda);
     if (memory === undefined || handler === undefined) return unanswered;
-    const scope = new Scope(this.#name, memory.started++, lambda);
+    // Requests are held for as long as a test wants: no timeout of the machine's clock may end them.
+    const context = contextOf(lambda, "in-process", TIMEOUT_MS);
+    const scope = new Scope(this, this.#name, memory.started++, lambda);
     memory.requests.add(scope);
     const answered = scopes.run(scope, async () => handler(event, context));
     const ended = () => {
@@ -227,7 +236,7 @@ class Process implements InProcess {
         if (scope === undefined) return next(args);
         const operation = (context.commandName ?? "").replace(/Command$/, "");
         const call: SdkCall = { request: scope, index: scope.calls++, operation, input: args.input };
-        const counted = { call, attempts: 0 };
+        const counted = { scope, call, attempts: 0 };
         return scope.unlessStopped(async () => {
           const send = () => calls.run(counted, () => next(args)) as Promise<object>;
           return (await (this.onCall === undefined ? send() : this.onCall(call, send))) as Awaited<
@@ -252,7 +261,7 @@ class Process implements InProcess {
   }
 }
 
-const calls = new AsyncLocalStorage<{ readonly call: SdkCall; attempts: number }>();
+const calls = new AsyncLocalStorage<{ readonly scope: Scope; readonly call: SdkCall; attempts: number }>();
 
 class Scope implements RequestScope {
   readonly process: string;
@@ -266,7 +275,10 @@ class Scope implements RequestScope {
   #end: () => void = () => {};
   #abandon: () => void = () => {};
 
-  constructor(process: string, number: number, lambda: string) {
+  readonly #of: InProcess;
+
+  constructor(of: InProcess, process: string, number: number, lambda: string) {
+    this.#of = of;
     this.process = process;
     this.number = number;
     this.lambda = lambda;
@@ -276,6 +288,11 @@ class Scope implements RequestScope {
     this.abandoned = new Promise((resolve) => {
       this.#abandon = resolve;
     });
+  }
+
+  /** How far its clock is ahead of the machine's. */
+  clockMs(): number {
+    return passedMs + this.#of.aheadMs + this.aheadMs;
   }
 
   abandon(): void {
@@ -311,19 +328,58 @@ const unanswered = {
   body: problemBody(timedOut(30_000)),
 };
 
-/** Modules are loaded one memory at a time: they must not mix, and the environment is theirs while they load. */
-let loading: Promise<unknown> = Promise.resolve();
-
-const load = async (table: string): Promise<Memory> => {
-  vi.resetModules();
-  process.env.CAIRN_TABLE = table;
-  const config = await import("../../shared/config.ts");
+/** All handlers in one script, as the stack bundles them; each run of it is the memory of another process. */
+const compiled = async (): Promise<Bundle> => {
   const lambdas = [...new Set([...routes, ...schedules].map(({ lambda }) => lambda))];
-  const handlers = await Promise.all(
-    lambdas.map(async (lambda): Promise<readonly [string, Handler]> => {
-      const module: { handler: Handler } = await import(new URL(`../../lambdas/${lambda}.ts`, import.meta.url).href);
-      return [lambda, module.handler];
-    }),
-  );
-  return { handlers: new Map(handlers), connection: config.client, requests: new Set(), started: 0 };
+  const { outputFiles, metafile } = await build({
+    stdin: {
+      contents: [
+        'export { client } from "./shared/config.ts";',
+        ...lambdas.map((lambda, i) => `import { handler as h${i} } from "./lambdas/${lambda}.ts";`),
+        `export const handlers = { ${lambdas.map((lambda, i) => `"${lambda}": h${i}`).join(", ")} };`,
+      ].join("\n"),
+      resolveDir: root,
+    },
+    bundle: true,
+    packages: "external",
+    platform: "node",
+    format: "cjs",
+    target: "node24",
+    sourcemap: "inline",
+    write: false,
+    metafile: true,
+  });
+  const code = outputFiles[0]?.text ?? "";
+  const filename = join(root, "in-process.cjs");
+  const imports = Object.values(metafile.outputs).flatMap((output) => output.imports.map(({ path }) => path));
+  const packages = new Map<string, unknown>();
+  for (const path of imports) {
+    const module: { default?: unknown } = await import(path);
+    // A package's default export is what the bundle takes for the package itself.
+    packages.set(path, typeof module.default === "function" ? module.default : module);
+  }
+  return { script: new Script(`(function (require, module, exports) {${code}\n})`, { filename }), packages };
+};
+
+interface Bundle {
+  readonly script: Script;
+  readonly packages: ReadonlyMap<string, unknown>;
+}
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+let bundle: Promise<Bundle> | undefined;
+
+/** The environment is read while the script runs: once a process, as in the real ones. */
+const newMemory = async (table: string): Promise<Memory> => {
+  bundle ??= compiled();
+  const { script, packages } = await bundle;
+  const run = script.runInThisContext() as (...given: readonly unknown[]) => void;
+  const module: { exports: { client?: DynamoDBClient; handlers?: Readonly<Record<string, Handler>> } } = {
+    exports: {},
+  };
+  process.env.CAIRN_TABLE = table;
+  run((name: string) => packages.get(name), module, module.exports);
+  const { client: connection, handlers } = module.exports;
+  if (connection === undefined || handlers === undefined) throw new Error("the handlers could not be loaded");
+  return { handlers: new Map(Object.entries(handlers)), connection, requests: new Set(), started: 0 };
 };
