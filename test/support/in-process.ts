@@ -152,11 +152,13 @@ export function useInProcessService(): InProcessService {
 
 /** What one life of a process is made of: its handlers, and its connection to the table. */
 interface Memory {
-  readonly handlers: ReadonlyMap<string, Handler>;
+  readonly handlers: ReadonlyMap<string, LoadHandler>;
   readonly connection: DynamoDBClient;
   readonly requests: Set<Scope>;
   started: number;
 }
+
+type LoadHandler = () => Promise<{ readonly handler: Handler }>;
 
 const TIMEOUT_MS = 3_600_000;
 
@@ -214,13 +216,13 @@ class Process implements InProcess {
 
   async #invoke(lambda: string, event: unknown): Promise<unknown> {
     const memory = this.#memory;
-    const handler = memory?.handlers.get(lambda);
-    if (memory === undefined || handler === undefined) return unanswered;
+    const load = memory?.handlers.get(lambda);
+    if (memory === undefined || load === undefined) return unanswered;
     // Requests are held for as long as a test wants: no timeout of the machine's clock may end them.
     const context = contextOf(lambda, "in-process", TIMEOUT_MS);
     const scope = new Scope(this, this.#name, memory.started++, lambda);
     memory.requests.add(scope);
-    const answered = scopes.run(scope, async () => handler(event, context));
+    const answered = scopes.run(scope, async () => (await load()).handler(event, context));
     const ended = () => {
       memory.requests.delete(scope);
       scope.end();
@@ -335,8 +337,8 @@ const compiled = async (): Promise<Bundle> => {
     stdin: {
       contents: [
         'export { client } from "./shared/config.ts";',
-        ...lambdas.map((lambda, i) => `import { handler as h${i} } from "./lambdas/${lambda}.ts";`),
-        `export const handlers = { ${lambdas.map((lambda, i) => `"${lambda}": h${i}`).join(", ")} };`,
+        // Each is loaded by its first request, as a function of its own would be.
+        `export const handlers = { ${lambdas.map((l) => `"${l}": () => import("./lambdas/${l}.ts")`).join(", ")} };`,
       ].join("\n"),
       resolveDir: root,
     },
@@ -374,7 +376,7 @@ const newMemory = async (table: string): Promise<Memory> => {
   bundle ??= compiled();
   const { script, packages } = await bundle;
   const run = script.runInThisContext() as (...given: readonly unknown[]) => void;
-  const module: { exports: { client?: DynamoDBClient; handlers?: Readonly<Record<string, Handler>> } } = {
+  const module: { exports: { client?: DynamoDBClient; handlers?: Readonly<Record<string, LoadHandler>> } } = {
     exports: {},
   };
   process.env.CAIRN_TABLE = table;
