@@ -1,0 +1,31 @@
+import type { Anomaly } from "./anomaly.ts";
+import { outcomeIn } from "./facts.ts";
+import { described, type Entry } from "./history.ts";
+
+/** What a history has in it, for a line: a soak in which little happened shows little. */
+export const summaryOf = (entries: readonly Entry[]): Readonly<Record<string, number>> => {
+  const told = (call: string): readonly Entry[] =>
+    entries.filter((entry) => entry.asked.call === call && entry.told !== undefined && !("refused" in entry.told));
+  const outcomes = told("outcome").map(outcomeIn);
+  const delivered = [...told("acquire"), ...told("drain")].flatMap((entry) =>
+    entry.told !== undefined && "deliveries" in entry.told ? entry.told.deliveries : [],
+  );
+  return {
+    calls: entries.length,
+    unanswered: entries.filter((entry) => entry.told === undefined).length,
+    enqueued: told("enqueue").reduce((n, { asked }) => n + (asked.call === "enqueue" ? asked.messages.length : 0), 0),
+    delivered: delivered.length,
+    redelivered: delivered.filter(({ redelivered }) => redelivered).length,
+    attached: told("attach").length,
+    committed: outcomes.filter((outcome) => outcome === "committed").length,
+    "rolled back": outcomes.filter((outcome) => outcome === "rolled-back").length,
+    kills: entries.filter(({ asked }) => asked.call === "event" && asked.what.startsWith("kill")).length,
+    jumps: entries.filter(({ asked }) => asked.call === "event" && asked.what.startsWith("the clock")).length,
+  };
+};
+
+/** Each anomaly with the entries that show it. */
+export const report = (anomalies: readonly Anomaly[]): string =>
+  anomalies
+    .map(({ name, says, slice }) => `${name}: ${says}\n${slice.map((entry) => `  ${described(entry)}\n`).join("")}`)
+    .join("");
