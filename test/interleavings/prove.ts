@@ -73,7 +73,7 @@ const newTrial = async (stage: Stage, scenario: Scenario, seed: number): Promise
         notes,
       );
       outcome = played.outcome;
-      if (process.env.SHOW) console.log(notes.join("\n"), JSON.stringify(outcome));
+
       found.repeated += played.repeated;
     } catch (error) {
       throw failed(error instanceof Error ? (error.stack ?? error.message) : String(error));

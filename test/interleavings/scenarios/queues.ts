@@ -7,7 +7,7 @@ import { attached, inDoubt, lookOf, messages, queueWith, type Swapped, type Swap
 
 const limited: SwapSettings = { queues: { maxMessages: 4 } };
 
-const purges: readonly Scenario[] = [
+export const purges: readonly Scenario[] = [
   {
     name: "purge / prepare, of the queue that is taken from",
     async setUp(stage) {
@@ -184,4 +184,5 @@ const deletions: readonly Scenario[] = [
   },
 ];
 
-export const queues: readonly Scenario[] = [...purges, ...deletionsUnderBranches, ...deletions];
+/** These look at what the schedule makes of them: on a table of their own, so that it has little to look through. */
+export const deleted: readonly Scenario[] = [...deletionsUnderBranches, ...deletions];

@@ -2,7 +2,7 @@
 import type { Client } from "../../support/client.ts";
 import { acceptAll, begin, endAndPrepare, expectOk, expectRefused, take } from "../../support/moves.ts";
 import { newXid } from "../../support/names.ts";
-import type { Act, Scenario, Scene, Stage } from "../scenario.ts";
+import type { Act, Allowed, Outcome, Scenario, Scene, Stage } from "../scenario.ts";
 import { inDoubt, lookOf, PAST_10_S, queueWith, swapped } from "../scenes.ts";
 
 const recovery: Act = (at) => at.recovery();
@@ -59,12 +59,22 @@ const decided = async (
   return scene;
 };
 
+/** An outcome as if whoever was told that the branch is remembered had brought it to its end. */
+const withoutRemembered = ({ told, seen: { counters: _, ...seen } }: Outcome): string =>
+  JSON.stringify({ told, seen }).replaceAll(" remembered", "");
+
+const helped: Allowed = {
+  because: "the same verb helps to finish a branch that is deciding, and both are told XA_OK",
+  allows: (outcome, serial) => serial.some((one) => withoutRemembered(one) === withoutRemembered(outcome)),
+};
+
 const onLarge = (
   name: string,
   make: (stage: Stage) => Promise<Large>,
   operations: (scene: Large) => Scene["operations"],
 ): Scenario => ({
   name,
+  also: [helped],
   async setUp(stage) {
     const { a, b, x } = await make(stage);
     return { look: { queues: { a, b }, branches: { x } }, operations: operations({ a, b, x }) };
