@@ -150,15 +150,13 @@ class Walker {
   #aging(world: number): readonly NumberedStep[] {
     const known = this.#agesOf.get(world);
     if (known !== undefined) return known;
-    const steps = this.#protocol
-      .ages(this.#worlds.at(world))
-      .map(({ does, world: after }) => ({
-        does,
-        world: this.#worlds.of(after),
-        actor: 0,
-        broken: undefined,
-        found: new Map(),
-      }));
+    const steps = this.#protocol.ages(this.#worlds.at(world)).map(({ does, world: after }) => ({
+      does,
+      world: this.#worlds.of(after),
+      actor: 0,
+      broken: undefined,
+      found: new Map(),
+    }));
     this.#agesOf.set(world, steps);
     return steps;
   }
