@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { runSoak } from "./run-soak.ts";
 import { report, summaryOf } from "./verdict.ts";
 
-const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
+const seed = Number(process.env.SEED ?? 1);
 
 it("a short soak: kills, jumps of the clock, takeovers and lost answers leave a history without an anomaly", async () => {
   process.stdout.write(`soak seed ${seed} (SEED=${seed} repeats its choices)\n`);
