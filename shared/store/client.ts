@@ -21,15 +21,38 @@ export const tableClient = (endpoint: string | undefined): DynamoDBClient => {
   client.middlewareStack.add(
     (next) => {
       let firstAtMs: number | undefined;
+      let isInDoubt = false;
       return async (args) => {
         const nowMs = Date.now();
         firstAtMs ??= nowMs;
         if (nowMs - firstAtMs > ATTEMPTS_MS) throw new Unavailable("the call was frozen for too long to go on");
-        return next(args);
+        try {
+          return await next(args);
+        } catch (error) {
+          if (isInDoubt) inDoubt.add(error as object);
+          isInDoubt ||= !isRefused(error);
+          throw error;
+        }
       };
     },
     // Inside the SDK's own repeating.
-    { step: "finalizeRequest", priority: "low", name: "noLateAttempts" },
+    { step: "finalizeRequest", priority: "low", name: "attempts" },
   );
   return client;
+};
+
+/** Errors of calls of which an earlier attempt had no answer. */
+const inDoubt = new WeakSet<object>();
+
+/**
+ * Whether an earlier attempt of the call that ended so may have landed. The SDK's count of attempts does not tell: it
+ * repeats what the table has refused as well, being throttled or because a clock is wrong.
+ */
+export const mayHaveLanded = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && inDoubt.has(error);
+
+/** The table said no: nothing was written. */
+const isRefused = (error: unknown): boolean => {
+  const status = (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode ?? 0;
+  return status >= 400 && status < 500;
 };

@@ -17,6 +17,7 @@ import {
 } from "@aws-sdk/client-dynamodb";
 import { unmarshall } from "@aws-sdk/util-dynamodb";
 import type { Item, Key, Write } from "../records/write.ts";
+import { mayHaveLanded } from "./client.ts";
 import { lostContact, patient } from "./contention.ts";
 import { conditionOf, Placeholders, toItem, updateOf } from "./expression.ts";
 import { type Commit, type Consistency, type Failure, type Page, type Query, type Store, Unavailable } from "./port.ts";
@@ -187,7 +188,7 @@ export class DynamoStore implements Store {
         return { answer: await lostContact(send) };
       } catch (error) {
         // An attempt whose answer was lost may stand before a conflict as well as before the refusal.
-        repeated ||= attemptsOf(error) > 1;
+        repeated ||= mayHaveLanded(error);
         if (error instanceof ConditionalCheckFailedException) return { refused: error, repeated };
         if (!isConflict(error)) throw error;
         await patient(round);
@@ -325,10 +326,6 @@ const failuresOf = (writes: readonly Write[], reasons: readonly CancellationReas
   }
   return failures;
 };
-
-/** How often the SDK sent the request that ended so. */
-const attemptsOf = (error: unknown): number =>
-  (error as { $metadata?: { attempts?: number } }).$metadata?.attempts ?? 1;
 
 const isConflict = (error: unknown): boolean =>
   error instanceof Error &&

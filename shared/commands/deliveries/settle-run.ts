@@ -1,7 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Delivery } from "../../domain/delivery.ts";
 import type { Queue } from "../../domain/queue.ts";
-import { type IsAlive, isLeaseInForce, judge, type Lease, type Run, type SettleOutcome } from "../../domain/run.ts";
+import {
+  type IsAlive,
+  isLeaseInForce,
+  judge,
+  type Lease,
+  type Run,
+  type SettleOutcome,
+  type Slot,
+  slotAt,
+} from "../../domain/run.ts";
 import { runKey } from "../../records/keys.ts";
 import { readRun } from "../../records/run.ts";
 import type { Item } from "../../records/write.ts";
@@ -45,8 +54,8 @@ export const settleRun = async (
   if (first === undefined) return [];
   let { item } = group;
   let counted = nothingCounted;
-  // The leases under which an attempt was made that may have landed although its answer was lost.
-  let attempted = new Map<number, Lease>();
+  // Attempts that may have landed although their answer was lost.
+  let attempted = new Map<number, Attempted>();
   for (let round = 0; round < ROUNDS; round++) {
     const run = item && readRun(item, first.run);
     const nowMs = context.now();
@@ -54,8 +63,9 @@ export const settleRun = async (
       judge(run?.slots[index], token, undefined, nowMs, isAlive),
     );
     const outcomes = judged.map((outcome, i) => {
-      const lease = attempted.get(i);
-      return lease !== undefined && isLeaseInForce(lease, nowMs, isAlive) ? "ok" : outcome;
+      const attempt = attempted.get(i);
+      if (attempt === undefined || !isLeaseInForce(attempt.lease, nowMs, isAlive)) return outcome;
+      return mayBeOurs(attempt.became, outcome) ? "ok" : outcome;
     });
     if (run === undefined) return outcomes;
     if (round < MEETINGS && judged.includes("locked") && (await meetHolders(context, group, run))) {
@@ -69,7 +79,7 @@ export const settleRun = async (
     const changed = await changeRun(context, group.queue, run, after, dead, counted);
     if (changed.done) return outcomes;
     ({ counted, found: item } = changed);
-    if (changed.repeated) attempted = new Map([...attempted, ...leasesOf(group, run, judged)]);
+    if (changed.repeated) attempted = new Map([...attempted, ...attemptsOn(group, run, after, judged)]);
     if (round >= PATIENT_ROUNDS) await sleep(Math.random() * PAUSE_MS);
   }
   throw new Unavailable("the messages are changed by others all the time");
@@ -85,8 +95,24 @@ const meetHolders = (context: Context, { deliveries }: Group, run: Run): Promise
   return meetBranches(context, Object.fromEntries(holds));
 };
 
-const leasesOf = ({ deliveries }: Group, run: Run, judged: readonly SettleOutcome[]): readonly [number, Lease][] =>
-  deliveries.flatMap(({ index }, i): readonly [number, Lease][] => {
+/** What an attempt found a message leased under, and would have made of it. */
+interface Attempted {
+  readonly lease: Lease;
+  readonly became: Slot["state"];
+}
+
+const attemptsOn = (
+  { deliveries }: Group,
+  run: Run,
+  after: Run,
+  judged: readonly SettleOutcome[],
+): readonly [number, Attempted][] =>
+  deliveries.flatMap(({ index }, i): readonly [number, Attempted][] => {
     const slot = run.slots[index];
-    return judged[i] === "ok" && slot?.state === "leased" ? [[i, slot.lease]] : [];
+    if (judged[i] !== "ok" || slot?.state !== "leased") return [];
+    return [[i, { lease: slot.lease, became: slotAt(after, index).state }]];
   });
+
+/** Whether the message can be as it is now if the attempt landed: what is settled never comes back. */
+const mayBeOurs = (became: Slot["state"], outcome: SettleOutcome): boolean =>
+  became === "settled" ? outcome === "not-found" : became === "available";
