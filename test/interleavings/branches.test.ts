@@ -1,4 +1,4 @@
-import { testPairs } from "./pairs.ts";
+import { testPairs } from "./proofs.ts";
 import { deaths } from "./scenarios/deaths.ts";
 import { ends } from "./scenarios/ends.ts";
 import { recoveries } from "./scenarios/recoveries.ts";

@@ -1,4 +1,4 @@
-import { testPairs } from "./pairs.ts";
+import { testPairs } from "./proofs.ts";
 import { deleted } from "./scenarios/queues.ts";
 
 testPairs("deletions", deleted);

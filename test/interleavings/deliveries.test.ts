@@ -1,4 +1,4 @@
-import { testPairs } from "./pairs.ts";
+import { testPairs } from "./proofs.ts";
 import { deliveries } from "./scenarios/deliveries.ts";
 import { purges } from "./scenarios/queues.ts";
 
