@@ -8,26 +8,23 @@
  * read that record before (`inMiddleOf`), and goes on with the old value. A late answer of an eventual read is the same
  * thing: a read that was made earlier.
  */
+import type { Call, Sizes } from "./call.ts";
 import {
   acceptCall,
   acquireCall,
   addCall,
-  attachCall,
-  type Call,
   commitCall,
   decideCall,
-  detachCall,
   endCall,
   joinCall,
-  keepAliveCall,
   prepareCall,
   recoverCall,
   rollbackCall,
-  type Sizes,
   settleCall,
   startCall,
 } from "./commands.ts";
 import type { Rules } from "./rules.ts";
+import { attachCall, detachCall, keepAliveCall } from "./session-calls.ts";
 import {
   type BranchName,
   branchNames,

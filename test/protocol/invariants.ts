@@ -61,6 +61,9 @@ const brokenLife = (world: World, incarnation: string, life: Life): string | und
   if (branch !== undefined && outcome !== undefined && ["open", "prepared"].includes(branch.state.name)) {
     return "a branch that was decided is not open again";
   }
+  if (life.isLate && (outcome === "commit" || branch?.state.name === "prepared")) {
+    return "work that landed behind the fence of its session is never prepared or committed";
+  }
   if (copies > 1) return "an add is applied once";
   if (copies === 1 && outcome !== "commit") return "an add is visible only by a commit";
   if (outcome === "commit" && added && copies === 0 && !listed(branch, "add")) return "a commit applies every add";

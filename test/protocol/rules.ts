@@ -27,6 +27,8 @@ export interface Rules {
   readonly undoingGoesOn: boolean;
   /** A branch is completed whole: its list is applied in the commit that ends it. */
   readonly completionIsWhole: boolean;
+  /** A branch is prepared or committed only when every association has ended. */
+  readonly completionAwaitsEnd: boolean;
   /** A keep-alive renews only a session that it found alive. */
   readonly keepAliveIsFenced: boolean;
 }
@@ -48,5 +50,6 @@ export const asBuilt: Rules = {
   preparedIsKept: true,
   undoingGoesOn: true,
   completionIsWhole: true,
+  completionAwaitsEnd: true,
   keepAliveIsFenced: true,
 };

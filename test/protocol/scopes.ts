@@ -70,5 +70,6 @@ export const seeded: readonly Seeded[] = [
   { rule: "settlingNamesRun", scope: both, breaks: /a message is settled once|settled under its own lease/ },
   { rule: "preparedIsKept", scope: both, breaks: /decides nothing prepared|nothing but its decision/ },
   { rule: "completionIsWhole", scope: resumed, breaks: /a commit applies every add/ },
+  { rule: "completionAwaitsEnd", scope: both, breaks: /landed behind the fence/ },
   { rule: "keepAliveIsFenced", scope: resumed, breaks: /whose end was answered/ },
 ];

@@ -43,6 +43,8 @@ export interface Life {
   readonly outcome?: "commit" | "rollback" | "both";
   readonly added: boolean;
   readonly removed: boolean;
+  /** Some of it landed behind the fence of its session, which was alive when it was read. */
+  readonly isLate: boolean;
   readonly copies: number;
 }
 
