@@ -156,7 +156,7 @@ export const heuristic = steps(
     await lookForLettersIn(w, xid);
     const answer = await w.client(p.at).heuristic(xid, p.outcome);
     w.note(tell("heuristic", xid, undefined, { outcome: p.outcome }), answer);
-    checkVerdict(w, xid, answer, w.broker.heuristic(xid, p.outcome === "commit" ? "committed" : "rolled-back"));
+    checkVerdict(w, xid, answer, w.broker.complete(xid, p.outcome === "commit" ? "decideCommit" : "decideRollback"));
   },
 );
 
@@ -167,7 +167,7 @@ export const forget = steps("forget", common, async (w, p) => {
 export const forgetBranch = async (w: World, xid: string, at = 0): Promise<void> => {
   const answer = await w.client(at).forget(xid);
   w.note(tell("forget", xid, undefined), answer);
-  const expected = w.broker.forget(xid);
+  const expected = w.broker.complete(xid, "forget");
   if (w.isRefused(answer, expected === "XA_OK" ? undefined : (expected as "not-found"))) return;
   expect(answer.status).toBe(204);
 };
@@ -185,7 +185,10 @@ export const timeout = steps(
     const isLate = isSet && b?.state.startsWith("heur");
     if (w.isRefused(answer, b === undefined ? "not-found" : isLate ? "illegal-state" : undefined) || !b) return;
     expect(answer.body).toEqual({ timeoutSeconds: isSet ? timeoutSeconds || 60 : b.timeoutSeconds });
-    if (isSet) w.broker.setTimeout(b, timeoutSeconds || 60);
+    if (!isSet || b.state === "timed-out") return;
+    b.timeoutSeconds = timeoutSeconds || 60;
+    // Only a branch that has a deadline still gets a new one.
+    if (b.state === "open") b.deadlineMs = w.broker.nowMs + b.timeoutSeconds * 1000;
   },
 );
 

@@ -17,9 +17,9 @@ export const attachSession = async (w: World, name: string, timeoutSeconds = 300
   const before = w.broker.sessions.get(name);
   const answer = await w.client(at).attach(name, timeoutSeconds);
   w.note(`attach ${name} ${timeoutSeconds}`, answer);
-  const epoch = w.broker.attach(name, timeoutSeconds);
+  const { epoch } = w.broker.attach(name, timeoutSeconds);
   const ofIt = [...w.broker.branches].filter(([, b]) => b.workers.some((worker) => worker.name === name));
-  w.broker.recover(ofIt.map(([xid]) => xid));
+  w.forgetTimeouts(ofIt.map(([xid]) => xid));
   const { recovery, ...told } = expectOk(answer, before === undefined ? 201 : 200);
   const expiresAt = new Date(w.broker.nowMs + timeoutSeconds * 1000).toISOString();
   expect(told).toEqual({ session: name, epoch, timeoutSeconds, expiresAt, resumed: before !== undefined });
@@ -59,8 +59,11 @@ export const keepAlive = steps(
     const answer = await w.client(at, by).keepAlive(by.name, timeoutSeconds);
     w.note(`keep alive ${by.name}@${by.epoch} ${timeoutSeconds ?? ""}`, answer);
     if (w.isRefused(answer, w.broker.fence(by))) return;
-    const expiresAtMs = w.broker.keepAlive(by, timeoutSeconds);
-    expect(answer.body).toMatchObject({ epoch: by.epoch, expiresAt: new Date(expiresAtMs).toISOString() });
+    const known = w.broker.sessions.get(by.name);
+    if (known === undefined) return;
+    known.timeoutSeconds = timeoutSeconds ?? known.timeoutSeconds;
+    known.expiresAtMs = w.broker.nowMs + known.timeoutSeconds * 1000;
+    expect(answer.body).toMatchObject({ epoch: by.epoch, expiresAt: new Date(known.expiresAtMs).toISOString() });
   },
 );
 
@@ -83,7 +86,7 @@ export const detachSession = async (
   if (w.isRefused(answer, before === undefined ? "not-found" : isFenced ? "session-fenced" : undefined)) return;
   expect(answer.status).toBe(204);
   if (before !== undefined) w.broker.detach(before);
-  w.broker.recover(associated.map(([xid]) => xid));
+  w.forgetTimeouts(associated.map(([xid]) => xid));
 };
 
 export const lookAtSession = steps("session", { at: process, session }, async (w, p) => {
@@ -127,6 +130,6 @@ export const advance = steps(
 export const recovery = steps("recovery", { at: process }, async (w, p) => {
   const answer = await w.client(p.at).recovery();
   w.note("recovery", answer);
-  w.broker.recover();
+  w.forgetTimeouts();
   checkRecovery(w, expectOk(answer), new Set(w.broker.branches.keys()));
 });

@@ -99,7 +99,14 @@ export const reject = steps(
       w,
       call,
       (c, ids) => c.reject(ids),
-      (done) => w.broker.reject(deliveriesOf(done)),
+      (done) => {
+        const rejected = new Set(deliveriesOf(done).map(({ message }) => message));
+        const queue = done[0]?.delivery.queue;
+        if (queue === undefined) return;
+        // They come to the dead-letter queue in the order of their own.
+        const inOrder = queue.messages.filter((m) => rejected.has(m));
+        w.broker.leave(queue, inOrder, "rejected");
+      },
     );
   },
   hasGiven,
@@ -115,7 +122,10 @@ export const extend = steps(
       call,
       (c, ids) => c.extend(ids, leaseSeconds),
       (done) => {
-        for (const { delivery } of done) w.broker.extend(delivery, leaseSeconds * 1000);
+        const expiresAtMs = w.broker.nowMs + leaseSeconds * 1000;
+        // A deadline that is later already stays.
+        for (const { lease } of deliveriesOf(done))
+          if (lease) lease.expiresAtMs = Math.max(lease.expiresAtMs, expiresAtMs);
       },
     );
   },

@@ -26,8 +26,8 @@ export interface Message {
   dropAtMs: number;
   lease?: { expiresAtMs: number; readonly by: Ref | undefined } | undefined;
   holder?: Branch | undefined;
-  /** Of a letter on its dead-letter queue. */
-  readonly reason?: string;
+  /** Time has ended it: somebody has to meet it before it is gone from the table too. */
+  isEnded?: boolean;
 }
 
 export interface Queue {
@@ -37,13 +37,25 @@ export interface Queue {
   messages: Message[];
   deletedAtMs?: number;
   enqueued: number;
-  settled: number;
-  dead: number;
-  /** Of those settled: ended by time, and perhaps not met by anyone yet. */
-  unmet: number;
+  readonly settled: Message[];
+  readonly dead: Message[];
   /** Enqueues that the service may have counted although they were refused. */
   refused: number;
 }
+
+export interface Session extends Ref {
+  timeoutSeconds: number;
+  expiresAtMs: number;
+  isClosed: boolean;
+}
+
+export interface Outcome {
+  readonly state: string;
+  readonly isRepeatable: boolean;
+  readonly untilMs: number;
+}
+
+export type Verb = "prepare" | "onePhase" | "commit" | "rollback" | "decideCommit" | "decideRollback" | "forget";
 
 export interface Delivery {
   readonly message: Message;

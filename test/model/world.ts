@@ -134,7 +134,16 @@ export class World {
 
   async schedule(): Promise<void> {
     await this.#processes[0]?.runSchedule();
-    this.broker.recover();
+    this.forgetTimeouts();
+  }
+
+  /** What recovery makes of branches whose time-out nobody asked about for a day. */
+  forgetTimeouts(xids: Iterable<string> = this.broker.branches.keys()): void {
+    for (const xid of [...xids]) {
+      const b = this.broker.branches.get(xid);
+      const isOld = b?.state === "timed-out" && b.deadlineMs + 86_400_000 <= this.broker.nowMs;
+      if (isOld && b.associations.length === 0) this.broker.complete(xid, "onePhase");
+    }
   }
 
   /**
