@@ -1,5 +1,5 @@
 import { RECORDS_PER_COMMIT } from "../domain/limits.ts";
-import { partitionsOf, type Queue } from "../domain/queue.ts";
+import { isLimited, partitionsOf, type Queue } from "../domain/queue.ts";
 import { type Run, type Standing, settle, sizeOf, standingOf } from "../domain/run.ts";
 import { capacityKey } from "../records/keys.ts";
 import {
@@ -46,6 +46,13 @@ export const clearRoom = async (context: Context, queue: Queue, room: Room): Pro
 export const freeCapacity = async (context: Context, queue: Queue): Promise<Capacity> => {
   const item = await context.store.read(capacityKey(queue));
   return item === undefined ? { messages: 0, bytes: 0 } : readCapacity(item);
+};
+
+/** Whether what enters finds room as things are: asked before it is counted, so that only a race counts what is refused. */
+export const hasRoom = async (context: Context, queue: Queue, { inMessages, inBytes }: Flow): Promise<boolean> => {
+  if (!isLimited(queue.settings) || inMessages === 0) return true;
+  const short = shortOf({ messages: inMessages, bytes: inBytes }, await freeCapacity(context, queue));
+  return short.messages <= 0 && short.bytes <= 0;
 };
 
 /** Runs that one query reads: ring queues drop at their head, a few at a time. */

@@ -11,7 +11,8 @@ import { putNewRun } from "../records/run.ts";
 import type { Key, Write } from "../records/write.ts";
 import { type Failure, Unavailable } from "../store/port.ts";
 import type { Context } from "./context.ts";
-import { clearRoom, dropOldest, type Room, roomWrites } from "./drop-oldest.ts";
+import { clearRoom, dropOldest, hasRoom, type Room, roomWrites } from "./drop-oldest.ts";
+import { findFirsts } from "./duplicates.ts";
 import type { Enqueue, EnqueueAnswer } from "./enqueue.ts";
 import { findAnswer, rememberAnswer } from "./idempotency.ts";
 import { buildRun } from "./new-run.ts";
@@ -33,7 +34,12 @@ interface Attempt {
 
 /** Puts messages on a queue at once: their runs, deduplication ids, capacity and the answer's memory in one commit. */
 export const enqueueNow = async (context: Context, queue: Queue, call: Enqueue): Promise<EnqueueAnswer | Refusal> => {
-  let attempt: Attempt = { queue, duplicates: new Map(), room: undefined, isSwept: false };
+  let attempt: Attempt = {
+    queue,
+    duplicates: await findDuplicates(context, queue, call),
+    room: undefined,
+    isSwept: false,
+  };
   for (let round = 0; round < ROUNDS; round++) {
     const next = await tryOnce(context, call, attempt);
     if (!("queue" in next)) return next;
@@ -49,12 +55,15 @@ const tryOnce = async (
 ): Promise<EnqueueAnswer | Refusal | Attempt> => {
   const { queue, duplicates, room } = attempt;
   const wanted = withoutDuplicates(call.messages, duplicates);
+  // Positions count: what is refused takes none.
+  const isFull = room === undefined && !(await hasRoom(context, queue, inflowOf(wanted)));
+  if (isFull) return makeRoom(context, attempt, wanted);
   const runs = await placeRuns(context, queue, call, wanted);
   if (runs === undefined) {
     const again = await context.settings.find(context.store, call.queue, context.now(), true);
     return again === undefined
       ? refuse("not-found", `queue ${call.queue} does not exist`)
-      : { ...attempt, queue: again };
+      : { ...attempt, queue: again, duplicates: await findDuplicates(context, again, call), room: undefined };
   }
   const nowMs = context.now();
   const firsts = firstsOf(queue, wanted, runs);
@@ -117,6 +126,17 @@ const makeRoom = async (context: Context, attempt: Attempt, wanted: readonly Mes
   const room = await dropOldest(context, queue, { messages: inMessages, bytes: inBytes }, records);
   return room === undefined ? full : { ...attempt, room };
 };
+
+const findDuplicates = async (
+  context: Context,
+  queue: Queue,
+  { messages }: Enqueue,
+): Promise<ReadonlyMap<string, First>> =>
+  findFirsts(
+    context,
+    queue,
+    messages.flatMap(({ properties: { deduplicationId: id } }) => (id === undefined ? [] : [id])),
+  );
 
 /** Messages to put: not those whose deduplication id was met before, here or on the queue. */
 const withoutDuplicates = (

@@ -79,11 +79,29 @@ describe("a queue declared anew that a process still knows by its older life", (
 });
 
 describe("a branch that publishes to a queue which is gone at its commit", () => {
-  it("finds the dead-letter queue also when positions were taken before the queue went", async () => {
+  it("finds the dead-letter queue also when the queue goes between its settings and the position", async () => {
     const [one, two] = await processes();
     const deadLetterQueue = await newQueue(one.client);
     const queue = await newQueue(one.client, [], { deadLetterQueue });
     const xid = await publishing(one.client, queue, ["kept"]);
+    await two.restart();
+    let isDeleted = false;
+    two.onCall = async ({ operation }, next) => {
+      if (operation === "UpdateItem" && !isDeleted) {
+        isDeleted = true;
+        await deleted(one.client, queue);
+      }
+      return next();
+    };
+    expectXa(await two.client.commit(xid, { onePhase: true }), "XA_OK");
+    expect(await bodiesOf(one.client, deadLetterQueue)).toEqual(["kept"]);
+  });
+
+  it("finds the dead-letter queue also when positions were taken before the queue went", async () => {
+    const [one, two] = await processes();
+    const deadLetterQueue = await newQueue(one.client);
+    const queue = await newQueue(one.client, [], { deadLetterQueue });
+    const xid = await preparedPublishing(one.client, queue, ["kept"]);
     await two.restart();
     // The settings are asked for and the position is taken at the same time: the deletion comes between the two.
     let positioned: () => void = () => {};
@@ -102,7 +120,7 @@ describe("a branch that publishes to a queue which is gone at its commit", () =>
       if (operation === "GetItem" && JSON.stringify(input).includes("SETTINGS")) await taken;
       return next();
     };
-    expectXa(await two.client.commit(xid, { onePhase: true }), "XA_OK");
+    expectXa(await two.client.commit(xid), "XA_OK");
     expect(await bodiesOf(one.client, deadLetterQueue)).toEqual(["kept"]);
   });
 

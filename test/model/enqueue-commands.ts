@@ -65,8 +65,6 @@ const enqueueMessages = async (w: World, p: Enqueueing): Promise<void> => {
   const workplace = w.workplace(p.xid, by);
   const refusal = refusalOf(w, found, by, p.xid, workplace);
   const became = refusal === undefined && found ? w.broker.enqueue(found, messages, workplace) : undefined;
-  if (refusal === undefined && became === undefined && found) found.refused += 1000;
-  if (found && became?.some((m, i) => m !== messages[i])) found.refused += 1000;
   const headers = idempotency === undefined ? {} : { "idempotency-key": idempotency };
   const answer = await w.client(p.at, by, p.xid).enqueue(name, inputs, headers);
   const said = `enqueue ${name}${tellBy(by, p.xid)} ${messages.map(tellMessage).join(" ")}`;

@@ -39,8 +39,6 @@ export interface Queue {
   enqueued: number;
   readonly settled: Message[];
   readonly dead: Message[];
-  /** Enqueues that the service may have counted although they were refused. */
-  refused: number;
 }
 
 export interface Session extends Ref {

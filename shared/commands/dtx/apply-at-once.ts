@@ -14,6 +14,7 @@ import { bodiesToDelete } from "../leave.ts";
 import { deleteChunksOf } from "../payload.ts";
 import { copyName, effectsOf, type Facts, queueName, type Removal, removalsOf } from "./effects.ts";
 import { addsOf, countRemovals, loadQueues, redirectAdds, takePositions } from "./gather.ts";
+import { hasRoomForBranch } from "./room.ts";
 
 /** How often a commit is built anew because what it met was not as expected. */
 const ROUNDS = 20;
@@ -56,7 +57,9 @@ export const commitAtOnce = async (
   operations: readonly Operation[],
   how: AtOnce,
 ): Promise<Applied> => {
-  let facts = await factsFor(context, branch, operations, how);
+  const found = await factsFor(context, branch, operations, how);
+  if (found === "full") return "full";
+  let facts = found;
   const endingKeys = new Set(how.endings(0).map((write) => nameOf(write.key)));
   for (let round = 0; round < ROUNDS; round++) {
     const effects = effectsOf(facts);
@@ -75,12 +78,15 @@ export const commitAtOnce = async (
     }
     // A dead-letter queue that is full loses what would go there: that is no reason to apply nothing.
     const refused = redirectsTo(facts, commit.failures);
-    if (refused.size === 0 && commit.failures.some(({ write }) => isCapacityOf(write, facts))) {
+    const next = corrected(facts, commit.failures);
+    // Nor are messages that turn out to be duplicates: they need no room.
+    const areFewer = refused.size > 0 || next.taken.size > facts.taken.size;
+    if (!areFewer && commit.failures.some(({ write }) => isCapacityOf(write, facts))) {
       await deleteRedirected(context, facts);
       return "full";
     }
     await deleteRedirected(context, { redirects: refused });
-    facts = corrected(facts, commit.failures);
+    facts = next;
   }
   throw new Unavailable(`branch ${branch.xid} meets others at every attempt`);
 };
@@ -90,12 +96,15 @@ const factsFor = async (
   branch: Branch,
   operations: readonly Operation[],
   how: AtOnce,
-): Promise<Facts> => {
+): Promise<Facts | "full"> => {
   const removals = removalsOf(operations);
   const isCommit = how.outcome === "commit";
   const adds = isCommit ? addsOf(operations) : [];
+  const mustReserve = isCommit && !how.isReserved;
+  const loading = loadQueues(context, operations);
+  if (mustReserve && !(await hasRoomForBranch(context, operations, await loading))) return "full";
   const [queues, positions] = await Promise.all([
-    loadQueues(context, operations),
+    loading,
     takePositions(context, adds),
     isCommit ? countRemovals(context, removals.values()) : undefined,
   ]);

@@ -10,7 +10,7 @@ import { applyAside } from "./apply-aside.ts";
 import { type Applied, commitAtOnce, fitsOneCommit } from "./apply-at-once.ts";
 import { addsOf, type Completion, loadQueues, takePositions } from "./gather.ts";
 import { loadOperations } from "./operations.ts";
-import { makeRoomForBranch, RESERVATIONS, reservations } from "./room.ts";
+import { canReserve, makeRoomForBranch, RESERVATIONS, reservations } from "./room.ts";
 
 /** How often room is made on ring queues that others fill at the same time. */
 const ROUNDS_FOR_ROOM = 8;
@@ -117,9 +117,11 @@ const decide = async (
 ): Promise<Applied> => {
   const nowMs = context.now();
   const isCommit = completion.outcome === "commit";
-  const [positions, queues] = await Promise.all([
+  const queues = await loadQueues(context, operations);
+  const mustReserve = isCommit && !isReservedBy(branch);
+  if (mustReserve && !(await canReserve(context, operations, queues))) return "full";
+  const [positions] = await Promise.all([
     takePositions(context, isCommit ? addsOf(operations) : []),
-    loadQueues(context, operations),
     branch.operations.length > 0 ? context.store.commit([putBlock(branch, branch.operations)]) : undefined,
   ]);
   const decision = {
@@ -135,7 +137,7 @@ const decide = async (
     operations: [],
   });
   const ending = writeBranch(branch, decided);
-  const reserving = isCommit && !isReservedBy(branch) ? reservations(operations, queues) : [];
+  const reserving = mustReserve ? reservations(operations, queues) : [];
   const commit = await context.store.commit([ending, ...reserving]);
   if (commit.done) return finishDecided(context, decided);
   if (commit.failures.some(({ write }) => write === ending)) return "moved";

@@ -85,7 +85,7 @@ export const effectsOf = (given: Facts): Effects => {
 };
 
 /** Copies whose deduplication id an earlier one of the same branch has taken. */
-const repeatsIn = (adds: readonly Add[]): readonly string[] => {
+export const repeatsIn = (adds: readonly Add[]): readonly string[] => {
   const met = new Set<string>();
   return adds.flatMap((add) =>
     add.deduplications.flatMap(([index, id]) => {

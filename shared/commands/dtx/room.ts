@@ -1,25 +1,28 @@
-import type { Operation } from "../../domain/operation.ts";
+import type { Add, Operation } from "../../domain/operation.ts";
 import { isLimited, type Queue } from "../../domain/queue.ts";
 import { addFlow, type Flow, moveCapacity, noFlow } from "../../records/queue.ts";
 import type { Write } from "../../records/write.ts";
 import type { Context } from "../context.ts";
-import { dropOldestNow } from "../drop-oldest.ts";
+import { dropOldestNow, hasRoom } from "../drop-oldest.ts";
+import { findFirsts } from "../duplicates.ts";
 import { sweepEnded } from "../queues/sweep-ended.ts";
-import { queueName } from "./effects.ts";
+import { copyName, queueName, repeatsIn } from "./effects.ts";
 import { addsOf, loadQueues } from "./gather.ts";
 
-/** What a branch adds to each limited queue. */
+/** What a branch adds to each of its queues, but for copies that are duplicates. */
 export const inflowOf = (
   operations: readonly Operation[],
   queues: ReadonlyMap<string, Queue>,
+  taken: ReadonlySet<string> = new Set(),
 ): ReadonlyMap<Queue, Flow> => {
   const flows = new Map<Queue, Flow>();
   for (const add of addsOf(operations)) {
     const queue = queues.get(queueName({ name: add.queue, generation: add.generation }));
     if (queue === undefined) continue;
-    const inBytes = add.sizes.reduce((a, b) => a + b, 0);
+    const sizes = add.sizes.filter((_, index) => !taken.has(copyName(add, index)));
+    const inBytes = sizes.reduce((a, b) => a + b, 0);
     const endsByItself = add.ttlSeconds.some((seconds) => seconds > 0);
-    flows.set(queue, addFlow(flows.get(queue) ?? noFlow, { inMessages: add.sizes.length, inBytes, endsByItself }));
+    flows.set(queue, addFlow(flows.get(queue) ?? noFlow, { inMessages: sizes.length, inBytes, endsByItself }));
   }
   return flows;
 };
@@ -30,6 +33,40 @@ export const RESERVATIONS = 99;
 /** Reserves depth for what a branch adds: one write for each limited queue. */
 export const reservations = (operations: readonly Operation[], queues: ReadonlyMap<string, Queue>): readonly Write[] =>
   [...inflowOf(operations, queues)].flatMap(([queue, flow]) => moveCapacity(queue, flow));
+
+/** Whether all that a branch adds finds room as things are: asked before it is counted, so that only a race counts what is refused. */
+export const canReserve = async (
+  context: Context,
+  operations: readonly Operation[],
+  queues: ReadonlyMap<string, Queue>,
+  taken: ReadonlySet<string> = new Set(),
+): Promise<boolean> => {
+  const flows = [...inflowOf(operations, queues, taken)];
+  const areFree = await Promise.all(flows.map(([queue, flow]) => hasRoom(context, queue, flow)));
+  return areFree.every((isFree) => isFree);
+};
+
+/** As `canReserve`, for a commit that finds its duplicates itself: they need no room. */
+export const hasRoomForBranch = async (
+  context: Context,
+  operations: readonly Operation[],
+  queues: ReadonlyMap<string, Queue>,
+): Promise<boolean> => {
+  if (await canReserve(context, operations, queues)) return true;
+  const taken = await Promise.all([...queues.values()].map((queue) => findTaken(context, queue, addsOf(operations))));
+  return canReserve(context, operations, queues, new Set(taken.flat()));
+};
+
+/** The copies whose deduplication id an earlier message has taken, on the queue or in the branch. */
+const findTaken = async (context: Context, queue: Queue, adds: readonly Add[]): Promise<readonly string[]> => {
+  const own = adds.filter((add) => add.queue === queue.name && add.generation === queue.generation);
+  const ids = own.flatMap((add) => add.deduplications.map(([, id]) => id));
+  const firsts = await findFirsts(context, queue, ids);
+  const known = own.flatMap((add) =>
+    add.deduplications.flatMap(([index, id]) => (firsts.has(id) ? [copyName(add, index)] : [])),
+  );
+  return [...known, ...repeatsIn(own)];
+};
 
 /**
  * Makes room for a branch on the limited queues that it adds to, in commits of their own: rings drop their oldest available

@@ -1,0 +1,21 @@
+import type { QueueRef } from "../domain/queue.ts";
+import { deduplicationKey } from "../records/keys.ts";
+import { type First, ifInForce, readDeduplication } from "../records/remembered.ts";
+import type { Context } from "./context.ts";
+
+/** What the first messages with these deduplication ids became on a queue, by id; an id that is not known is left out. */
+export const findFirsts = async (
+  context: Context,
+  queue: QueueRef,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, First>> => {
+  const wanted = [...new Set(ids)];
+  const items = await context.store.readAll(wanted.map((id) => deduplicationKey(queue, id)));
+  const nowMs = context.now();
+  return new Map(
+    wanted.flatMap((id, i) => {
+      const item = ifInForce(items[i], nowMs);
+      return item === undefined ? [] : [[id, readDeduplication(item)] as const];
+    }),
+  );
+};
