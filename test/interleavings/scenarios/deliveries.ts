@@ -74,6 +74,14 @@ const settles: readonly Scenario[] = [
     release: [(at) => at.release(ids)],
     acquire: [(at) => at.acquire(a, { maxMessages: 2, settle: "none" })],
   })),
+  onLeased(
+    "release of what was delivered often enough / acquire, then of its dead-letter queue",
+    ({ a, ids, d }) => ({
+      release: [(at) => at.release(ids)],
+      acquire: [(at) => at.acquire(a, { maxMessages: 2 }), (at) => at.acquire(d)],
+    }),
+    { maxDeliveries: 1 },
+  ),
 ];
 
 /** What the two acquires were given, in the words of `toldOfDelivery`. */
