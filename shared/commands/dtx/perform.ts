@@ -10,6 +10,7 @@ import { type Consistency, Unavailable } from "../../store/port.ts";
 import type { Context } from "../context.ts";
 import { completeBranch } from "./complete.ts";
 import { loadQueues } from "./gather.ts";
+import { isNextLife, nextLife } from "./life.ts";
 import { loadBranchAnd } from "./load.ts";
 import { loadOperations } from "./operations.ts";
 import { makeRoomForBranch, RESERVATIONS, reservations } from "./room.ts";
@@ -43,13 +44,16 @@ const ROUNDS = 20;
  */
 export const perform = async (context: Context, verb: Verb): Promise<VerbAnswer | Refusal> => {
   let consistency: Consistency = "eventual";
+  let fit: Branch | undefined;
   for (let round = 0; round < ROUNDS; round++) {
     // The session is always read strongly: a call that carries an old epoch writes nothing, not even a commit.
     const { branch, session } = await loadBranchAnd(context, verb.xid, verb.session, consistency);
     const fenced = verb.session && fence(session, verb.session, context.now());
     if (fenced !== undefined) return fenced;
+    if (isNextLife(fit, branch)) return nextLife(verb.xid);
     const verdict = branch && verb.decide(branch);
     const isWriting = verdict !== undefined && !isRefusal(verdict) && verdict.effect !== "nothing";
+    if (isWriting) fit ??= branch;
     if (!isWriting && consistency === "eventual") {
       consistency = "strong";
       continue;

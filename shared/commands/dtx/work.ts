@@ -5,11 +5,12 @@ import { isRefusal, type Refusal, refuse } from "../../domain/refusal.ts";
 import { fence, type SessionRef } from "../../domain/session.ts";
 import { mayWork } from "../../domain/verb.ts";
 import type { Xid } from "../../domain/xid.ts";
-import { putBlock, writeBranch } from "../../records/branch.ts";
+import { deleteBlock, putBlock, writeBranch } from "../../records/branch.ts";
 import { operationBytes, operationValue } from "../../records/operation.ts";
 import type { Write } from "../../records/write.ts";
 import { type Consistency, Unavailable } from "../../store/port.ts";
 import type { Context } from "../context.ts";
+import { isNextLife, nextLife } from "./life.ts";
 import { loadBranchAnd } from "./load.ts";
 import { loadOperations } from "./operations.ts";
 
@@ -37,13 +38,22 @@ export const workIn = async <R>(
 ): Promise<R | Refusal> => {
   let consistency: Consistency = "eventual";
   let attempted: { readonly ids: readonly string[]; readonly result: R } | undefined;
+  let fit: Branch | undefined;
+  // As it was when its operations were put aside for a write that did not come about.
+  let aside: Branch | undefined;
   for (let round = 0; round < ROUNDS; round++) {
     const { branch, session } = await loadBranchAnd(context, xid, by, consistency);
     if (attempted !== undefined && branch !== undefined && (await lists(context, branch, attempted.ids))) {
       return attempted.result;
     }
-    const refusal = fence(session, by, context.now()) ?? mayWork(branch, xid, by);
+    if (aside !== undefined && isAsideInVain(aside, branch)) {
+      await context.store.commit([deleteBlock(aside, aside.version)]);
+      aside = undefined;
+    }
+    const refusal =
+      fence(session, by, context.now()) ?? (isNextLife(fit, branch) ? nextLife(xid) : mayWork(branch, xid, by));
     if (refusal === undefined && branch !== undefined) {
+      fit = branch;
       const work = await build(branch, consistency);
       const isProven =
         consistency === "strong" || (!isRefusal(work) && work.operations.length + work.beside.length > 0);
@@ -51,6 +61,7 @@ export const workIn = async <R>(
         const appended = await append(context, branch, work);
         if (isRefusal(appended)) return appended;
         if (appended === "done") return work.result;
+        if (goesAside(branch, work.operations)) aside = branch;
         attempted =
           appended === "maybe" ? { ids: work.operations.map(({ id }) => id), result: work.result } : undefined;
       } else if (isRefusal(work) && consistency === "strong") return work;
@@ -86,14 +97,22 @@ const branchWrite = async (
   operations: readonly Operation[],
   messages: number,
 ): Promise<Write> => {
-  const all = [...branch.operations, ...operations];
-  const isFull = operationBytes(all.map(operationValue)) > BRANCH_OPERATIONS_BYTES;
-  if (!isFull || branch.operations.length === 0) {
-    return writeBranch(branch, step(branch, { operations: all, messages }));
+  if (!goesAside(branch, operations)) {
+    return writeBranch(branch, step(branch, { operations: [...branch.operations, ...operations], messages }));
   }
   await context.store.commit([putBlock(branch, branch.operations)]);
   return writeBranch(branch, step(branch, { blocks: [...branch.blocks, branch.version], operations, messages }));
 };
+
+/** Whether what the branch lists must make room on its record for these operations. */
+const goesAside = (branch: Branch, operations: readonly Operation[]): boolean => {
+  if (branch.operations.length === 0 || operations.length === 0) return false;
+  return operationBytes([...branch.operations, ...operations].map(operationValue)) > BRANCH_OPERATIONS_BYTES;
+};
+
+/** Whether a block was put aside at a version of the branch that has passed without listing it: now nobody ever will. */
+const isAsideInVain = (aside: Branch, now: Branch | undefined): boolean =>
+  now?.incarnation !== aside.incarnation || (now.version > aside.version && !now.blocks.includes(aside.version));
 
 /** A branch that lists an operation has it, whoever wrote it since. */
 const lists = async (context: Context, branch: Branch, ids: readonly string[]): Promise<boolean> => {

@@ -1,0 +1,67 @@
+/** Routes that carry none of a kind, each with the reason. */
+import type { Kind } from "./late.ts";
+
+const looks = [
+  "GET /health",
+  "GET /queues",
+  "GET /queues/{queue}",
+  "GET /queues/{queue}/messages",
+  "GET /sessions/{session}",
+  "GET /dtx",
+  "GET /dtx/{xid}",
+  "GET /dtx/{xid}/timeout",
+];
+
+const sessions = ["PUT /sessions/{session}", "DELETE /sessions/{session}"];
+
+const verbs = [
+  "POST /dtx/{xid}/start",
+  "POST /dtx/{xid}/end",
+  "POST /dtx/{xid}/prepare",
+  "POST /dtx/{xid}/commit",
+  "POST /dtx/{xid}/rollback",
+  "POST /dtx/{xid}/forget",
+  "POST /dtx/{xid}/heuristic",
+  "PUT /dtx/{xid}/timeout",
+];
+
+const looking = "it tells what is there, for whoever asks";
+
+export const none: Readonly<Record<Kind, Readonly<Record<string, readonly string[]>>>> = {
+  epoch: {
+    [looking]: looks,
+    "it is done in no session": [
+      "PUT /queues/{queue}",
+      "DELETE /queues/{queue}",
+      "POST /queues/{queue}/purge",
+      "POST /recovery",
+    ],
+  },
+  lease: {
+    [looking]: looks,
+    "it names no delivery": [
+      "PUT /queues/{queue}",
+      "DELETE /queues/{queue}",
+      "POST /queues/{queue}/purge",
+      "POST /queues/{queue}/messages",
+      "POST /queues/{queue}/deliveries",
+      ...sessions,
+      ...verbs,
+      "POST /recovery",
+    ],
+  },
+  incarnation: {
+    [looking]: looks,
+    "it names no branch": ["PUT /queues/{queue}", ...sessions, "POST /recovery"],
+    "in a branch it leases what is no part of the branch; its right to ask is the association's, which an epoch tells":
+      ["POST /queues/{queue}/deliveries"],
+    "in a branch it is refused": ["POST /deliveries/release", "POST /deliveries/reject", "POST /deliveries/extend"],
+  },
+  attempt: {
+    [looking]: looks,
+    "each one is meant: without an epoch it takes the session over, with one it renews the expiry from when it comes": [
+      "PUT /sessions/{session}",
+    ],
+    "each one is meant: it counts from when it comes": ["POST /deliveries/extend", "PUT /dtx/{xid}/timeout"],
+  },
+};
