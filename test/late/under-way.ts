@@ -12,6 +12,21 @@ export interface UnderWay extends Held {
   goOn(): Promise<Answer<unknown>>;
 }
 
+/**
+ * The calls that a request makes, sent now and held nowhere: the index of each, but of queries side by side, which go
+ * through the shards of a list, only the first one's.
+ */
+export const callsOf = async (process: InProcess, send: () => Promise<unknown>): Promise<readonly number[]> => {
+  const labels: string[] = [];
+  process.onCall = async ({ index, operation, input }, next) => {
+    labels[index] = `${operation} ${operation === "Query" ? JSON.stringify(input).replaceAll(/\d\d/g, "") : index}`;
+    return next();
+  };
+  await send();
+  process.onCall = undefined;
+  return [...labels.keys()].filter((index) => labels[index] !== labels[index - 1]);
+};
+
 /** Sends a request and holds it before the call of that index; undefined when it made no such call and is over. */
 export const underWay = async (
   process: InProcess,
