@@ -1,0 +1,97 @@
+/** Makes one fault happen to one call of a request, and keeps the calls that the request makes. */
+import type { InProcess, OnAttempt, OnCall, SdkCall } from "../support/in-process.ts";
+import type { Random } from "./errors.ts";
+import type { Fault, Struck } from "./fault.ts";
+import type { Lane } from "./lane.ts";
+import type { Recorded } from "./operation.ts";
+
+/** A call as it was made: `index` among those of its request. */
+export type Seen = Pick<SdkCall, "index" | "operation" | "input">;
+
+export class Injection {
+  readonly calls: Seen[] = [];
+  isStruck = false;
+  /** The index of the call that is struck; nothing is when it makes fewer. */
+  readonly #index: number;
+  readonly #fault: Fault | undefined;
+  readonly #context: Context;
+  readonly #open = new Set<Promise<unknown>>();
+  readonly #successor: (() => Promise<unknown>)[] = [];
+  readonly #retry: (() => Promise<unknown>)[] = [];
+
+  constructor(context: Context, fault?: Fault, index = -1) {
+    this.#context = context;
+    this.#fault = fault;
+    this.#index = index;
+  }
+
+  /** From now on, until its restart, the process is struck. */
+  into(process: InProcess): void {
+    process.onCall = this.#onCall;
+    if (this.#fault !== undefined) process.onAttempt = this.#onAttempt;
+  }
+
+  /** When every call that was sent has been answered, and what was to follow the struck one has followed. */
+  async settled(): Promise<void> {
+    while (this.#open.size > 0) await Promise.allSettled(this.#open);
+    await unheard(this.#successor);
+  }
+
+  /** The client has repeated what it was not answered. */
+  async retried(): Promise<void> {
+    await unheard(this.#retry);
+  }
+
+  readonly #onCall: OnCall = async (call, next) => {
+    const { index, operation, input } = call;
+    this.calls.push({ index, operation, input });
+    const sent = () => this.#keep(next());
+    if (index === this.#index) {
+      this.isStruck = true;
+      return this.#fault?.aroundCall?.(this.#struck(call), sent) ?? sent();
+    }
+    const answer = await sent();
+    if (this.isStruck && index > this.#index) await unheard(this.#successor);
+    return answer;
+  };
+
+  readonly #onAttempt: OnAttempt = (call, attempt, send) => {
+    const around = call.index === this.#index ? this.#fault?.aroundAttempt : undefined;
+    return around === undefined ? send() : around(this.#struck(call), attempt, send);
+  };
+
+  #keep<T>(sent: Promise<T>): Promise<T> {
+    const done = () => this.#open.delete(sent);
+    this.#open.add(sent);
+    sent.then(done, done);
+    return sent;
+  }
+
+  #struck(call: SdkCall): Struck {
+    const { lane, recorded, random } = this.#context;
+    return {
+      call,
+      random,
+      stop() {
+        call.request.stop();
+        return new Promise(() => {});
+      },
+      land: async (isForgotten = false) => ({ output: await lane.land(call, isForgotten), response: {} }),
+      afterSuccessor: (work) => this.#successor.push(work),
+      afterRetry: (work) => this.#retry.push(work),
+      readPast: async (which) => ({ output: await lane.readPast(call, which, recorded), response: {} }),
+      pass: (ms) => lane.pass(ms),
+      deleteEnded: () => lane.deleteEnded(),
+    };
+  }
+}
+
+export interface Context {
+  readonly lane: Lane;
+  readonly recorded: Recorded;
+  readonly random: Random;
+}
+
+const unheard = async (all: (() => Promise<unknown>)[]): Promise<void> => {
+  for (const work of all.splice(0)) await Promise.allSettled([work()]);
+};

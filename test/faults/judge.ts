@@ -1,0 +1,88 @@
+/** Whether a case came out as one of those without a fault did: the request done once, or not before its retry. */
+import { judge as judgeOutcome } from "../interleavings/verdict.ts";
+import { isMixed } from "./by-message.ts";
+import type { Fault, Timing } from "./fault.ts";
+import type { Operation } from "./operation.ts";
+import type { Peek, Played, Script } from "./play.ts";
+
+/** Scripts without a fault whose outcomes a case may have, by how its time goes by. */
+export const scriptsFor: Readonly<Record<Timing, readonly Script[]>> = {
+  steady: [
+    { before: ["act"], after: [] },
+    { before: [], after: ["act"] },
+    { before: ["act"], after: ["act"] },
+  ],
+  frozen: [
+    { before: ["frozen", "act"], after: [] },
+    { before: ["act", "frozen"], after: [] },
+    { before: ["frozen"], after: ["act"] },
+    { before: ["frozen", "act"], after: ["act"] },
+    { before: ["act", "frozen"], after: ["act"] },
+  ],
+  days: [
+    { before: ["days", "act"], after: [] },
+    { before: ["days"], after: ["act"] },
+    { before: ["days", "act"], after: ["act"] },
+  ],
+};
+
+/** Why a case is wrong; nothing when it is not. `expected`: the outcomes of the timing's scripts, in their order. */
+export const judge = (
+  operation: Operation,
+  fault: Fault,
+  played: Played,
+  expected: readonly Played[],
+): readonly string[] => {
+  const alike = expected.filter(({ isRetried }) => isRetried === played.isRetried);
+  return [
+    ...(played.isRestless ? ["recovery changes something when it runs again"] : []),
+    ...peekIsWrong(operation, played, expected),
+    ...outcomeIsWrong(operation, played, alike),
+    ...(fault.mayLeave ? nothingButOrphans(played, expected) : sameLeft(played, alike)),
+  ];
+};
+
+const peekIsWrong = (operation: Operation, { peek }: Played, expected: readonly Played[]): readonly string[] => {
+  const peeks = expected.map((each) => each.peek);
+  const isKnown = peeks.some((each) => textOf(each) === textOf(peek));
+  const isWrong = !isKnown && !(operation.isByMessage === true && isMixed(peek, peeks));
+  return [
+    ...(isWrong ? [`after recovery ${textOf(peek)}\n  but ${[...new Set(peeks.map(textOf))].join("\n   or ")}`] : []),
+    ...Object.entries(expected[1]?.peek.counters ?? {}).flatMap(([queue, least]) =>
+      Object.entries(least).flatMap(([name, count]) => {
+        const now = peek.counters[queue]?.[name as keyof typeof least];
+        return now === undefined || now >= count ? [] : [`${name} of ${queue} went back from ${count} to ${now}`];
+      }),
+    ),
+  ];
+};
+
+const textOf = ({ counters: _, ...peek }: Peek): string => JSON.stringify(peek);
+
+const outcomeIsWrong = (operation: Operation, played: Played, alike: readonly Played[]): readonly string[] => {
+  const outcomes = alike.map((each) => outcomeOf(operation, each));
+  const verdict = judgeOutcome(outcomeOf(operation, played), outcomes);
+  if (verdict.is === "allowed") return [];
+  return operation.isByMessage === true && isMixed(withoutCounters(played), alike.map(withoutCounters))
+    ? []
+    : [`${played.isRetried ? "retried" : "not retried"}: ${verdict.why}`];
+};
+
+const withoutCounters = ({ told, seen: { counters: _, ...seen } }: Played) => ({ told, seen });
+
+const outcomeOf = ({ mayBeLate }: Operation, { told, seen }: Played) => ({
+  told: { it: mayBeLate === undefined ? [told] : [] },
+  seen,
+});
+
+const sameLeft = ({ left }: Played, alike: readonly Played[]): readonly string[] =>
+  alike.some((each) => JSON.stringify(each.left) === JSON.stringify(left))
+    ? []
+    : [`${JSON.stringify(left)} is left, but ${alike.map((each) => JSON.stringify(each.left)).join(" or ")}`];
+
+/** Bodies and blocks that were laid down before anything named them may be left. */
+const nothingButOrphans = ({ left }: Played, expected: readonly Played[]): readonly string[] =>
+  (["M#", "XID#"] as const).flatMap((kind) => {
+    const most = Math.max(...expected.map((each) => each.left[kind] ?? 0));
+    return (left[kind] ?? 0) > most ? [`${left[kind]} records ${kind} are left, but at most ${most}`] : [];
+  });

@@ -1,0 +1,134 @@
+/** A process of its own on a table of its own: where one case after the other is played, beside those of other lanes. */
+import {
+  DeleteItemCommand,
+  PutItemCommand,
+  TransactWriteItemsCommand,
+  UpdateItemCommand,
+} from "@aws-sdk/client-dynamodb";
+import type { InSession, Stage } from "../interleavings/scenario.ts";
+import type { InProcess, InProcessService, SdkCall } from "../support/in-process.ts";
+import { expectOk } from "../support/moves.ts";
+import { unique } from "../support/names.ts";
+import { isWrite } from "./fault.ts";
+import type { Operation, Recorded } from "./operation.ts";
+import { isEnded, readElsewhere, recordsOf, remove, restore, type StoredRecord, seenBefore } from "./records.ts";
+
+const SESSION_SECONDS = 86_400;
+
+export class Lane {
+  readonly process: InProcess;
+  readonly #service: InProcessService;
+  readonly #table: string;
+  readonly #past: string;
+
+  private constructor(service: InProcessService, process: InProcess, table: string, past: string) {
+    this.#service = service;
+    this.process = process;
+    this.#table = table;
+    this.#past = past;
+  }
+
+  static async open(service: InProcessService, number: number): Promise<Lane> {
+    const past = await service.newTable();
+    const table = await service.newTable();
+    const process = await service.process(`lane ${number}`);
+    await process.restart(table);
+    return new Lane(service, process, table, past);
+  }
+
+  /** The time by the clock of the process. */
+  now(): number {
+    return this.#service.now() + this.process.aheadMs;
+  }
+
+  pass(ms: number): void {
+    this.process.aheadMs += ms;
+  }
+
+  /** A stage for the helpers of the interleavings: everything in this lane. */
+  stage(): Stage {
+    let lasting: InSession | undefined;
+    const { client } = this.process;
+    return {
+      client,
+      processes: [],
+      wait: (ms) => this.pass(ms),
+      runSchedule: () => this.process.runSchedule(),
+      async lastingSession() {
+        if (lasting === undefined) {
+          const session = unique("session");
+          lasting = { session, epoch: expectOk(await client.attach(session, SESSION_SECONDS), 201).epoch };
+        }
+        return lasting;
+      },
+    };
+  }
+
+  /** Makes the scene of an operation, on a table without records, and keeps every state on the way to it. */
+  async record(operation: Operation): Promise<Recorded> {
+    this.process.aheadMs = 0;
+    await restore(this.#service.table, this.#table, []);
+    await this.process.restart();
+    const states: (readonly StoredRecord[])[] = [[]];
+    if (operation.isLarge !== true) {
+      this.process.onCall = async (call, next) => {
+        if (isWrite(call)) states.push(await this.records());
+        return next();
+      };
+    }
+    const scene = await operation.setUp(this.stage());
+    const records = await this.records();
+    return { operation, scene, states: [...states, records], records, nowMs: this.now() };
+  }
+
+  /** The scene once more, in a process that has just started, at the time at which the scene was made. */
+  async show(recorded: Recorded): Promise<void> {
+    await restore(this.#service.table, this.#table, recorded.records);
+    this.process.aheadMs = recorded.nowMs - this.#service.now();
+    await this.process.restart();
+  }
+
+  records(): Promise<readonly StoredRecord[]> {
+    return recordsOf(this.#service.table, this.#table);
+  }
+
+  async deleteEnded(): Promise<void> {
+    const nowMs = this.now();
+    await remove(
+      this.#service.table,
+      this.#table,
+      (await this.records()).filter((record) => isEnded(record, nowMs)),
+    );
+  }
+
+  /** What a read would have been answered earlier. */
+  async readPast({ operation, input }: SdkCall, which: "last" | "none", recorded: Recorded): Promise<object> {
+    const seen = which === "none" ? [] : seenBefore(operation, input, recorded.states);
+    await restore(this.#service.table, this.#past, seen);
+    return readElsewhere(this.#service.table, operation, input, this.#past);
+  }
+
+  /** Makes a write of the product once more, as the network may deliver it once more. */
+  land({ operation, input }: SdkCall, isForgotten: boolean): Promise<object> {
+    const { table } = this.#service;
+    const given = input as never;
+    switch (operation) {
+      case "PutItem":
+        return table.send(new PutItemCommand(given));
+      case "UpdateItem":
+        return table.send(new UpdateItemCommand(given));
+      case "DeleteItem":
+        return table.send(new DeleteItemCommand(given));
+      case "TransactWriteItems":
+        return table.send(
+          new TransactWriteItemsCommand(
+            isForgotten ? { ...input, ClientRequestToken: undefined, ...only(input) } : given,
+          ),
+        );
+      default:
+        throw new Error(`${operation} is no write`);
+    }
+  }
+}
+
+const only = (input: object) => ({ TransactItems: (input as { TransactItems: [] }).TransactItems });

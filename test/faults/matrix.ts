@@ -1,0 +1,93 @@
+/** The crash matrix: each operation played once without a fault, and then with every fault at every call that it makes. */
+import { fnv1a } from "../../shared/domain/hash.ts";
+import { randomFrom } from "../interleavings/random.ts";
+import type { InProcessService } from "../support/in-process.ts";
+import { type Fault, faults, type Timing } from "./fault.ts";
+import type { Context } from "./injection.ts";
+import { judge, scriptsFor } from "./judge.ts";
+import type { Lane } from "./lane.ts";
+import { Lanes } from "./lanes.ts";
+import { nameOf, type Operation, type Recorded } from "./operation.ts";
+import { type Played, playScript, playStruck, type Strike } from "./play.ts";
+import { hasTimeToLive } from "./records.ts";
+import { onlyFault, seed } from "./settings.ts";
+
+/** What became of an operation's cases. */
+export interface Result {
+  readonly calls: number;
+  readonly cases: number;
+  /** Each case that did not come out as it should: which, and why. */
+  readonly failures: readonly string[];
+  /** Calls that no case struck. */
+  readonly missed: readonly string[];
+}
+
+/** Plays the cases of operations in as many lanes as there are. */
+export class Matrix {
+  readonly #lanes: Lanes;
+
+  constructor(service: InProcessService, lanes: number) {
+    this.#lanes = new Lanes(service, lanes);
+  }
+
+  async run(operation: Operation): Promise<Result> {
+    const recorded = await this.#lanes.use((lane) => lane.record(operation));
+    const context = (lane: Lane, what: string): Context => ({
+      lane,
+      recorded,
+      random: randomFrom(seed ^ fnv1a(`${nameOf(operation)} ${what}`)),
+    });
+    const expected = await this.#expected(recorded, context);
+    const calls = expected.steady[0]?.calls ?? [];
+    const strikes = calls.flatMap(({ index, ...call }) =>
+      faults.filter((fault) => isTried(fault, recorded) && fault.strikes(call)).map((fault) => ({ fault, index })),
+    );
+    const failures: string[] = [];
+    const struck = new Set<number>();
+    await Promise.all(
+      strikes.map(async (strike) => {
+        const what = textOf(strike, calls[strike.index]?.operation);
+        const why = await this.#lanes.use(async (lane) => {
+          try {
+            const played = await playStruck(context(lane, what), strike);
+            if (played.isStruck) struck.add(strike.index);
+            return judge(operation, strike.fault, played, expected[strike.fault.timing]);
+          } catch (error) {
+            return [String(error instanceof Error ? (error.stack ?? error) : error)];
+          }
+        });
+        if (why.length > 0) failures.push(`${what}:\n ${why.join("\n ")}`);
+      }),
+    );
+    return {
+      calls: calls.length,
+      cases: strikes.length,
+      failures,
+      missed: calls.flatMap((call) => (struck.has(call.index) ? [] : [`${call.index} ${call.operation}`])),
+    };
+  }
+
+  async #expected(
+    recorded: Recorded,
+    context: (lane: Lane, what: string) => Context,
+  ): Promise<Record<Timing, readonly Played[]>> {
+    const played = (timing: Timing) =>
+      Promise.all(
+        scriptsFor[timing].map((script) =>
+          this.#lanes.use((lane) => playScript(context(lane, JSON.stringify(script)), script)),
+        ),
+      );
+    const [steady, frozen, days] = await Promise.all([
+      played("steady"),
+      played("frozen"),
+      recorded.records.some(hasTimeToLive) ? played("days") : [],
+    ]);
+    return { steady, frozen, days };
+  }
+}
+
+const isTried = (fault: Fault, { records }: Recorded): boolean =>
+  (fault.timing !== "days" || records.some(hasTimeToLive)) &&
+  (onlyFault === undefined || fault.name.includes(onlyFault));
+
+const textOf = ({ fault, index }: Strike, call: string | undefined): string => `call ${index} ${call} ${fault.name}`;
