@@ -45,6 +45,14 @@ export const routes: readonly Route[] = [
   writes("POST", "/queues/{queue}/messages", "queues/enqueue"),
   writes("POST", "/queues/{queue}/deliveries", "queues/acquire"),
 
+  writes("PUT", "/exchanges/{exchange}", "exchanges/declare"),
+  reads("/exchanges/{exchange}", "exchanges/get"),
+  writes("DELETE", "/exchanges/{exchange}", "exchanges/delete"),
+  writes("PUT", "/exchanges/{exchange}/bindings", "exchanges/bind"),
+  reads("/exchanges/{exchange}/bindings", "exchanges/list-bindings"),
+  writes("DELETE", "/exchanges/{exchange}/bindings", "exchanges/unbind"),
+  writes("POST", "/exchanges/{exchange}/messages", "exchanges/publish"),
+
   writes("POST", "/deliveries/accept", "deliveries/accept"),
   writes("POST", "/deliveries/release", "deliveries/release"),
   writes("POST", "/deliveries/reject", "deliveries/reject"),

@@ -1,6 +1,7 @@
 /** The environment, read once a process, and the context that each call gets from it. */
 
 import type { Context } from "./commands/context.ts";
+import { Router } from "./commands/exchanges/router.ts";
 import { SettingsCache } from "./commands/settings-cache.ts";
 import { LONG_CALL_MS } from "./domain/limits.ts";
 import { tableClient } from "./store/client.ts";
@@ -13,6 +14,7 @@ const tableName = process.env.CAIRN_TABLE ?? "cairn";
 export const client = tableClient(process.env.DYNAMODB_ENDPOINT);
 
 const settings = new SettingsCache();
+const router = new Router();
 
 /** Kept back of a function's time, for the answer. */
 const ANSWER_MS = 3_000;
@@ -28,6 +30,7 @@ export const openCall = (remainingMs: number): CallScope => {
   return {
     store,
     settings,
+    router,
     now: Date.now,
     stopAtMs: Date.now() + Math.min(LONG_CALL_MS, remainingMs - ANSWER_MS),
     receipt: store.receipt,

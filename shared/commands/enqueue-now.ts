@@ -4,6 +4,7 @@ import type { Message } from "../domain/message.ts";
 import { type PartitionRef, partitionFor, type Queue, wireSequence } from "../domain/queue.ts";
 import { type Refusal, refuse } from "../domain/refusal.ts";
 import { messageIdOf, type Run } from "../domain/run.ts";
+import type { SessionRef } from "../domain/session.ts";
 import { capacityKey, deduplicationKey, idempotencyKey } from "../records/keys.ts";
 import { addFlow, countEnqueued, type Flow, moveCapacity, noFlow, positionFrom } from "../records/queue.ts";
 import { type First, putDeduplication, readDeduplication } from "../records/remembered.ts";
@@ -13,18 +14,18 @@ import { type Failure, Unavailable } from "../store/port.ts";
 import type { Context } from "./context.ts";
 import { clearRoom, dropOldest, hasRoom, type Room, roomWrites } from "./drop-oldest.ts";
 import { findFirsts } from "./duplicates.ts";
-import type { Enqueue, EnqueueAnswer } from "./enqueue.ts";
 import { findAnswer, rememberAnswer } from "./idempotency.ts";
 import { buildRun } from "./new-run.ts";
 import { deleteChunksOf } from "./payload.ts";
+import type { EnqueueAnswer, Put, Target } from "./put.ts";
+import { answerOf } from "./put-answer.ts";
 import { sweepEnded } from "./queues/sweep-ended.ts";
 
-/** How often an enqueue begins anew: each duplicate, deletion and race for room that it meets costs one. */
+/** How often an enqueue begins anew: each duplicate and race for room that it meets costs one. */
 const ROUNDS = 20;
 
-/** What the call has learned from the attempts so far. */
-interface Attempt {
-  readonly queue: Queue;
+/** What the call has learned of one queue from the attempts so far. */
+interface Attempt extends Target {
   /** What the first message with a deduplication id became. */
   readonly duplicates: ReadonlyMap<string, First>;
   readonly room: Room | undefined;
@@ -32,87 +33,147 @@ interface Attempt {
   readonly isSwept: boolean;
 }
 
-/** Puts messages on a queue at once: their runs, deduplication ids, capacity and the answer's memory in one commit. */
-export const enqueueNow = async (context: Context, queue: Queue, call: Enqueue): Promise<EnqueueAnswer | Refusal> => {
-  let attempt: Attempt = {
-    queue,
-    duplicates: await findDuplicates(context, queue, call),
-    room: undefined,
-    isSwept: false,
-  };
+/** What is about to stand on one queue. */
+interface Placed extends Attempt {
+  readonly wanted: readonly Message[];
+  readonly runs: readonly Run[];
+  readonly firsts: ReadonlyMap<Message, First>;
+}
+
+/**
+ * Puts messages on their queues at once: runs, deduplication ids, capacity and the answer's memory in one commit. `gone`: one
+ * of the queues was deleted, and nothing was put.
+ */
+export const enqueueNow = async (context: Context, put: Put): Promise<EnqueueAnswer | Refusal | "gone"> => {
+  let attempts: readonly Attempt[] = await Promise.all(put.targets.map((target) => begin(context, target)));
   for (let round = 0; round < ROUNDS; round++) {
-    const next = await tryOnce(context, call, attempt);
-    if (!("queue" in next)) return next;
-    attempt = next;
+    const next = await tryOnce(context, put, attempts);
+    if (!Array.isArray(next)) return next as EnqueueAnswer | Refusal | "gone";
+    attempts = next;
   }
-  throw new Unavailable(`queue ${call.queue} changes at every attempt`);
+  throw new Unavailable("a queue changes at every attempt");
+};
+
+/** Positions count: what is known already takes none. */
+const begin = async (context: Context, target: Target): Promise<Attempt> => {
+  const ids = target.messages.flatMap(({ properties: { deduplicationId: id } }) => (id === undefined ? [] : [id]));
+  return { ...target, duplicates: await findFirsts(context, target.queue, ids), room: undefined, isSwept: false };
 };
 
 const tryOnce = async (
   context: Context,
-  call: Enqueue,
-  attempt: Attempt,
-): Promise<EnqueueAnswer | Refusal | Attempt> => {
-  const { queue, duplicates, room } = attempt;
-  const wanted = withoutDuplicates(call.messages, duplicates);
-  // Positions count: what is refused takes none.
-  const isFull = room === undefined && !(await hasRoom(context, queue, inflowOf(wanted)));
-  if (isFull) return makeRoom(context, attempt, wanted);
-  const runs = await placeRuns(context, queue, call, wanted);
-  if (runs === undefined) {
-    const again = await context.settings.find(context.store, call.queue, context.now(), true);
-    return again === undefined
-      ? refuse("not-found", `queue ${call.queue} does not exist`)
-      : { ...attempt, queue: again, duplicates: await findDuplicates(context, again, call), room: undefined };
-  }
+  put: Put,
+  attempts: readonly Attempt[],
+): Promise<EnqueueAnswer | Refusal | "gone" | readonly Attempt[]> => {
+  const full = await findFull(context, attempts);
+  if (full !== undefined) return withRoom(context, attempts, full);
+  const placed = await placeAll(context, put, attempts);
+  if (placed === "gone") return "gone";
   const nowMs = context.now();
-  const firsts = firstsOf(queue, wanted, runs);
-  const answer = answerOf(queue, call.messages, firsts, duplicates);
+  const answer = answerOf(put.messages, placed);
   const commit = await context.store.commit([
-    ...runs.map(putNewRun),
-    ...deduplicationWrites(queue, firsts, nowMs),
-    ...moveCapacity(queue, inflowOf(wanted), room?.dropped),
-    ...(room === undefined ? [] : roomWrites(room)),
-    ...(call.idempotency === undefined ? [] : [rememberAnswer(call.idempotency, answer, nowMs)]),
+    ...placed.flatMap((one) => writesOf(one, nowMs)),
+    ...(put.idempotency === undefined ? [] : [rememberAnswer(put.idempotency, answer, nowMs)]),
   ]);
   if (commit.done) {
-    if (room !== undefined) await clearRoom(context, queue, room);
+    for (const { queue, room } of placed) if (room !== undefined) await clearRoom(context, queue, room);
     return answer;
   }
-  await deleteChunksOf(
-    context,
-    runs.map((run) => run.payload),
-  );
-  return learn(context, call, attempt, wanted, commit.failures);
+  await deletePayloads(context, placed);
+  return learn(context, put, placed, commit.failures);
 };
+
+/** A limited queue without room, as things are. */
+const findFull = async (context: Context, attempts: readonly Attempt[]): Promise<Attempt | undefined> => {
+  const areFree = await Promise.all(
+    attempts.map(
+      async (one) => one.room !== undefined || (await hasRoom(context, one.queue, inflowOf(withoutDuplicates(one)))),
+    ),
+  );
+  return attempts.find((_, i) => areFree[i] === false);
+};
+
+const placeAll = async (
+  context: Context,
+  put: Put,
+  attempts: readonly Attempt[],
+): Promise<readonly Placed[] | "gone"> => {
+  const placed = await Promise.all(attempts.map((one) => place(context, put, one)));
+  const there = placed.filter((one) => one !== undefined);
+  if (there.length === placed.length) return there;
+  await deletePayloads(context, there);
+  return "gone";
+};
+
+const place = async (context: Context, put: Put, attempt: Attempt): Promise<Placed | undefined> => {
+  const { queue } = attempt;
+  const wanted = withoutDuplicates(attempt);
+  const runs = await placeRuns(context, queue, put.session, wanted);
+  return runs && { ...attempt, wanted, runs, firsts: firstsOf(queue, wanted, runs) };
+};
+
+const writesOf = ({ queue, wanted, runs, firsts, room }: Placed, nowMs: number): readonly Write[] => [
+  ...runs.map(putNewRun),
+  ...[...firsts].flatMap(
+    ([
+      {
+        properties: { deduplicationId: id },
+      },
+      first,
+    ]) => (id === undefined ? [] : [putDeduplication(queue, id, first, nowMs)]),
+  ),
+  ...moveCapacity(queue, inflowOf(wanted), room?.dropped),
+  ...(room === undefined ? [] : roomWrites(room)),
+];
+
+const deletePayloads = (context: Context, placed: readonly Placed[]): Promise<void> =>
+  deleteChunksOf(
+    context,
+    placed.flatMap(({ runs }) => runs.map((run) => run.payload)),
+  );
 
 /** What the failed conditions tell: an answer, a refusal, or what the next attempt must know. */
 const learn = async (
   context: Context,
-  call: Enqueue,
-  attempt: Attempt,
-  wanted: readonly Message[],
+  put: Put,
+  placed: readonly Placed[],
   failures: readonly Failure[],
-): Promise<EnqueueAnswer | Refusal | Attempt> => {
-  const { queue } = attempt;
+): Promise<EnqueueAnswer | Refusal | readonly Attempt[]> => {
   const foundAt = (key: Key) => failures.find(({ write }) => write.key.pk === key.pk && write.key.sk === key.sk);
-  if (call.idempotency !== undefined && foundAt(idempotencyKey(call.idempotency.principal, call.idempotency.key))) {
-    return (await findAnswer(context, call.idempotency)) ?? attempt;
+  if (put.idempotency !== undefined && foundAt(idempotencyKey(put.idempotency.principal, put.idempotency.key))) {
+    return (await findAnswer(context, put.idempotency)) ?? placed;
   }
-  const duplicates = new Map(attempt.duplicates);
-  for (const { properties } of wanted) {
-    const id = properties.deduplicationId;
-    const found = id === undefined ? undefined : foundAt(deduplicationKey(queue, id))?.found;
-    if (id !== undefined && found !== undefined) duplicates.set(id, readDeduplication(found));
-  }
-  const isFull = foundAt(capacityKey(queue)) !== undefined;
+  const attempts = placed.map(({ duplicates: known, ...one }): Attempt => {
+    const duplicates = new Map(known);
+    for (const { properties } of one.wanted) {
+      const id = properties.deduplicationId;
+      const found = id === undefined ? undefined : foundAt(deduplicationKey(one.queue, id))?.found;
+      if (id !== undefined && found !== undefined) duplicates.set(id, readDeduplication(found));
+    }
+    return { ...one, duplicates };
+  });
   // What turns out to be a duplicate needs no room.
-  const areFewer = duplicates.size > attempt.duplicates.size;
-  if (areFewer || (!isFull && attempt.room === undefined)) return { ...attempt, duplicates, room: undefined };
-  return makeRoom(context, { ...attempt, duplicates }, withoutDuplicates(call.messages, duplicates));
+  const areFewer = attempts.some(({ duplicates }, i) => duplicates.size > (placed[i]?.duplicates.size ?? 0));
+  const full = attempts.find(({ queue, room }) => foundAt(capacityKey(queue)) !== undefined || room !== undefined);
+  if (areFewer || full === undefined) return attempts.map((one) => ({ ...one, room: undefined }));
+  return withRoom(context, attempts, full);
 };
 
-const makeRoom = async (context: Context, attempt: Attempt, wanted: readonly Message[]): Promise<Refusal | Attempt> => {
+/** The same attempts with room made on the one that is full; a refusal when there can be none. */
+const withRoom = async (
+  context: Context,
+  attempts: readonly Attempt[],
+  full: Attempt,
+): Promise<Refusal | readonly Attempt[]> => {
+  const made = await makeRoom(context, attempts, full);
+  return "queue" in made ? attempts.map((one) => (one === full ? made : one)) : made;
+};
+
+const makeRoom = async (
+  context: Context,
+  attempts: readonly Attempt[],
+  attempt: Attempt,
+): Promise<Refusal | Attempt> => {
   const { queue } = attempt;
   const full = refuse("resource-limit-exceeded", `queue ${queue.name} is full`);
   if (queue.settings.overflow === "reject") {
@@ -120,29 +181,28 @@ const makeRoom = async (context: Context, attempt: Attempt, wanted: readonly Mes
     if (attempt.isSwept || !(await sweepEnded(context, queue))) return full;
     return { ...attempt, isSwept: true };
   }
-  const { inMessages, inBytes } = inflowOf(wanted);
-  const others = wanted.length + Math.ceil(wanted.length / MESSAGES_PER_RUN) + 2;
-  const records = Math.max(1, RECORDS_PER_COMMIT - Math.min(others, RECORDS_PER_COMMIT));
-  const room = await dropOldest(context, queue, { messages: inMessages, bytes: inBytes }, records);
+  const { inMessages, inBytes } = inflowOf(withoutDuplicates(attempt));
+  const room = await dropOldest(
+    context,
+    queue,
+    { messages: inMessages, bytes: inBytes },
+    recordsLeft(attempts, attempt),
+  );
   return room === undefined ? full : { ...attempt, room };
 };
 
-const findDuplicates = async (
-  context: Context,
-  queue: Queue,
-  { messages }: Enqueue,
-): Promise<ReadonlyMap<string, First>> =>
-  findFirsts(
-    context,
-    queue,
-    messages.flatMap(({ properties: { deduplicationId: id } }) => (id === undefined ? [] : [id])),
-  );
+/** Records of the one commit that making room on a queue may take. */
+const recordsLeft = (attempts: readonly Attempt[], full: Attempt): number => {
+  const others = attempts.reduce((sum, one) => {
+    const ids = one.messages.filter(({ properties }) => properties.deduplicationId !== undefined).length;
+    const room = one === full ? 0 : (one.room?.changes.length ?? 0);
+    return sum + ids + Math.ceil(one.messages.length / MESSAGES_PER_RUN) + 1 + room;
+  }, 1);
+  return Math.max(1, RECORDS_PER_COMMIT - others);
+};
 
-/** Messages to put: not those whose deduplication id was met before, here or on the queue. */
-const withoutDuplicates = (
-  messages: readonly Message[],
-  duplicates: ReadonlyMap<string, First>,
-): readonly Message[] => {
+/** Messages to put: not those whose deduplication id was met before, in the call or on the queue. */
+const withoutDuplicates = ({ messages, duplicates }: Attempt): readonly Message[] => {
   const met = new Set(duplicates.keys());
   return messages.filter(({ properties: { deduplicationId: id } }) => {
     if (id === undefined) return true;
@@ -156,12 +216,12 @@ const withoutDuplicates = (
 const placeRuns = async (
   context: Context,
   queue: Queue,
-  call: Enqueue,
+  session: SessionRef | undefined,
   wanted: readonly Message[],
 ): Promise<readonly Run[] | undefined> => {
   if (wanted.length === 0) return [];
   const { name, generation, settings } = queue;
-  const partition = partitionFor(settings, call.session?.name, randomInt(settings.partitions));
+  const partition = partitionFor(settings, session?.name, randomInt(settings.partitions));
   const at: PartitionRef = { name, generation, partition };
   const counted = await context.store.count(countEnqueued(at, wanted.length));
   if (counted === undefined) return undefined;
@@ -190,33 +250,6 @@ const firstsOf = (queue: Queue, wanted: readonly Message[], runs: readonly Run[]
         },
       ];
     }),
-  );
-
-const answerOf = (
-  queue: Queue,
-  messages: readonly Message[],
-  firsts: ReadonlyMap<Message, First>,
-  duplicates: ReadonlyMap<string, First>,
-): EnqueueAnswer => {
-  const byId = new Map(duplicates);
-  for (const [{ properties }, first] of firsts) {
-    if (properties.deduplicationId !== undefined) byId.set(properties.deduplicationId, first);
-  }
-  return {
-    messages: messages.map((message) => {
-      const own = firsts.get(message);
-      const first = own ?? byId.get(message.properties.deduplicationId ?? "");
-      if (first === undefined) throw new Error("a duplicate has no first");
-      const { messageId, sequence } = first;
-      return { messageId, queues: [{ queue: queue.name, sequence }], duplicate: own === undefined };
-    }),
-    completed: true,
-  };
-};
-
-const deduplicationWrites = (queue: Queue, firsts: ReadonlyMap<Message, First>, nowMs: number): readonly Write[] =>
-  [...firsts].flatMap(([{ properties }, first]) =>
-    properties.deduplicationId === undefined ? [] : [putDeduplication(queue, properties.deduplicationId, first, nowMs)],
   );
 
 const inflowOf = (messages: readonly Message[]): Flow =>

@@ -4,7 +4,7 @@ import { idempotencyKey } from "../records/keys.ts";
 import { ifInForce, putIdempotency, readIdempotency } from "../records/remembered.ts";
 import type { Write } from "../records/write.ts";
 import type { Context } from "./context.ts";
-import type { EnqueueAnswer, Idempotency } from "./enqueue.ts";
+import type { EnqueueAnswer, Idempotency } from "./put.ts";
 
 /** What the same request was answered in the last 24 h; a refusal when the key was another request's. */
 export const findAnswer = async (

@@ -43,6 +43,9 @@ export interface QueueRef {
   readonly generation: string;
 }
 
+/** One text for one life: names have no `#`. */
+export const queueName = (queue: QueueRef): string => `${queue.name}#${queue.generation}`;
+
 export interface Queue extends QueueRef {
   readonly settings: QueueSettings;
 }

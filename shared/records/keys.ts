@@ -78,3 +78,23 @@ export const idempotencyKey = (principal: string, key: string): Key => ({
 });
 
 export const storeKey: Key = { pk: "STORE", sk: "STATUS" };
+
+export const exchangePk = (exchange: string): string => `EXCHANGE#${exchange}`;
+
+export const exchangeKey = (exchange: string): Key => ({ pk: exchangePk(exchange), sk: "SETTINGS" });
+
+export const bindingPrefix = "BINDING#";
+
+/** Names have no `#`: what comes after the last one is the queue, whatever the binding's key is. */
+export const bindingKey = (exchange: string, key: string, queue: string): Key => ({
+  pk: exchangePk(exchange),
+  sk: `${bindingPrefix}${key}#${queue}`,
+});
+
+export const queueBindingsPk = (queue: string): string => `QUEUE#${queue}`;
+
+/** The same binding, found from its queue. */
+export const queueBindingKey = (queue: string, exchange: string, key: string): Key => ({
+  pk: queueBindingsPk(queue),
+  sk: `${bindingPrefix}${exchange}#${key}`,
+});

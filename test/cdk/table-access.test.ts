@@ -15,12 +15,14 @@ const needs: readonly { readonly access: TableAccess; readonly calls: RegExp }[]
   { access: "read", calls: /\bstore\.(read|readAll|query)\(/ },
 ];
 
-/** In every bundle by way of shared/config.ts; it reads for the commands and never by itself. */
-const everywhere = "shared/commands/settings-cache.ts";
+/** In every bundle by way of shared/config.ts; they read for the commands and never by themselves. */
+const everywhere = ["settings-cache", "exchanges/router", "exchanges/stored"].map(
+  (name) => `shared/commands/${name}.ts`,
+);
 
 /** The most that the commands in the bundle may ask of the table. */
 function neededBy(files: readonly string[]): TableAccess {
-  const commands = files.filter((file) => file.startsWith("shared/commands/") && file !== everywhere);
+  const commands = files.filter((file) => file.startsWith("shared/commands/") && !everywhere.includes(file));
   const text = commands.map((file) => readFileSync(`${root}${file}`, "utf8")).join("\n");
   return needs.find(({ calls }) => calls.test(text))?.access ?? "none";
 }

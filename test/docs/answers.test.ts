@@ -71,6 +71,38 @@ describe("what the service answers is what docs/openapi.json says", () => {
     documented("queues/get", await c.getQueue(letters));
   });
 
+  it("of exchanges and bindings", async () => {
+    const c = service.client;
+    const [queue, exchange] = [unique("orders"), unique("events")];
+    await c.declare(queue);
+    documented(
+      "exchanges/declare",
+      await c.declareExchange(exchange, { type: "headers", alternateExchange: "amq.fanout" }),
+    );
+    documented(
+      "exchanges/declare",
+      await c.declareExchange(exchange, { type: "headers", alternateExchange: "amq.fanout" }),
+    );
+    documented("exchanges/declare", await c.declareExchange(exchange, { type: "direct" }));
+    documented("exchanges/declare", await c.declareExchange(exchange, { type: "headers" }));
+    documented("exchanges/declare", await c.declareExchange(unique(), { type: "topic", alternateExchange: unique() }));
+    const given = { kind: "order", n: 1, b: true, there: null, "x-match": "any" };
+    documented("exchanges/bind", await c.bind(exchange, { queue, bindingKey: "k", arguments: given }));
+    documented("exchanges/bind", await c.bind(exchange, { queue, bindingKey: "k", arguments: given }));
+    documented("exchanges/bind", await c.bind(exchange, { queue, bindingKey: "k" }));
+    await c.bind(exchange, { queue, bindingKey: "l" });
+    documented("exchanges/list-bindings", await c.listBindings(exchange, { limit: 1 }));
+    documented("exchanges/publish", await c.publish(exchange, [{ body: "", headers: { n: 1 } }, { body: "" }]));
+    documented("exchanges/publish", await c.publish(exchange, [{ body: "" }], { mandatory: true }));
+    documented("exchanges/get", await c.getExchange(exchange));
+    documented("exchanges/get", await c.getExchange(unique()));
+    documented("exchanges/unbind", await c.unbind(exchange, { queue, bindingKey: "k" }));
+    documented("exchanges/unbind", await c.unbind(exchange, { queue, bindingKey: "k" }));
+    documented("exchanges/delete", await c.deleteExchange(exchange));
+    documented("exchanges/delete", await c.deleteExchange(exchange));
+    documented("exchanges/delete", await c.deleteExchange("amq.topic"));
+  });
+
   it("of sessions, branches and recovery", async () => {
     const c = service.client;
     const queue = unique("orders");

@@ -86,6 +86,10 @@ async function use(c: Client): Promise<void> {
   });
   await c.declare("gone");
   await c.enqueue("gone", [{ body: "held when its queue goes" }]);
+  await c.declareExchange("lost", { type: "fanout" });
+  await c.declareExchange("events", { type: "topic", alternateExchange: "lost" });
+  await c.bind("events", { queue: "orders", bindingKey: "orders.#", arguments: { note: "for the ledger" } });
+  await c.publish("lost", [{ body: "reaches no queue" }]);
   const billing = await c.attached("billing");
   const message = { body: "b".repeat(900), headers: { a: 1 }, ttlSeconds: 500, priority: 3, deduplicationId: "d" };
   await c.enqueue("orders", [message, { body: "second" }], { "idempotency-key": "k" });

@@ -1,9 +1,11 @@
 import { type Answer, type Request, send } from "./http.ts";
 import type {
   AttachedSession,
+  BindingInput,
   BranchView,
   Delivery,
   Enqueued,
+  ExchangeView,
   MessageInput,
   MessagePage,
   QueuePage,
@@ -32,6 +34,7 @@ export interface StartFlags {
 }
 
 type RouteCalls = ReturnType<typeof queueCalls> &
+  ReturnType<typeof exchangeCalls> &
   ReturnType<typeof deliveryCalls> &
   ReturnType<typeof sessionCalls> &
   ReturnType<typeof branchCalls>;
@@ -66,6 +69,7 @@ export function client(baseUrl: string | (() => string), context: Context = {}):
     context,
     call,
     ...queueCalls(call),
+    ...exchangeCalls(call),
     ...deliveryCalls(call),
     ...sessionCalls(call),
     ...branchCalls(call),
@@ -111,6 +115,31 @@ function queueCalls(call: Call) {
         settle?: "explicit" | "none";
       } = {},
     ) => call<{ deliveries: readonly Delivery[] }>("POST", `/queues/${queue}/deliveries`, { body }),
+  };
+}
+
+function exchangeCalls(call: Call) {
+  return {
+    declareExchange: (exchange: string, body: { type: string; alternateExchange?: string | null }) =>
+      call<ExchangeView>("PUT", `/exchanges/${exchange}`, { body }),
+    getExchange: (exchange: string) =>
+      call<ExchangeView & { stats: { unroutable: string } }>("GET", `/exchanges/${exchange}`),
+    deleteExchange: (exchange: string) => call("DELETE", `/exchanges/${exchange}`),
+    bind: (exchange: string, body: BindingInput) =>
+      call<BindingInput>("PUT", `/exchanges/${exchange}/bindings`, { body }),
+    listBindings: (exchange: string, query: { limit?: number; cursor?: string | undefined } = {}) =>
+      call<{ bindings: readonly BindingInput[]; cursor?: string }>(
+        "GET",
+        `/exchanges/${exchange}/bindings${queryString(query)}`,
+      ),
+    unbind: (exchange: string, query: { queue: string; bindingKey?: string }) =>
+      call("DELETE", `/exchanges/${exchange}/bindings${queryString(query)}`),
+    publish: (
+      exchange: string,
+      messages: readonly MessageInput[],
+      body: { routingKey?: string; mandatory?: boolean } = {},
+      headers: Readonly<Record<string, string>> = {},
+    ) => call<Enqueued>("POST", `/exchanges/${exchange}/messages`, { body: { messages, ...body }, headers }),
   };
 }
 

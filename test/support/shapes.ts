@@ -138,3 +138,15 @@ export interface MessagePage {
   readonly messages: readonly BrowsedMessage[];
   readonly cursor?: string;
 }
+
+export interface ExchangeView {
+  readonly exchange: string;
+  readonly type: string;
+  readonly alternateExchange: string | null;
+}
+
+export interface BindingInput {
+  readonly queue: string;
+  readonly bindingKey?: string;
+  readonly arguments?: Readonly<Record<string, string | number | boolean | null>>;
+}

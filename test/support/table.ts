@@ -7,6 +7,7 @@ import { awsEnvironment } from "../../local/credentials.ts";
 import { ensureTable } from "../../local/table.ts";
 import { type Engine, startTableEngine } from "../../local/table-engine.ts";
 import type { Context } from "../../shared/commands/context.ts";
+import { Router } from "../../shared/commands/exchanges/router.ts";
 import { SettingsCache } from "../../shared/commands/settings-cache.ts";
 import { tableClient } from "../../shared/store/client.ts";
 import { DynamoStore } from "../../shared/store/dynamodb.ts";
@@ -72,6 +73,7 @@ export function useTable(): TableUnderTest {
       return {
         store: new DynamoStore(client, name),
         settings: new SettingsCache(),
+        router: new Router(),
         now,
         stopAtMs: now() + stopAfterMs,
       };

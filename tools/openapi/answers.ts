@@ -1,5 +1,6 @@
 /** The answers, as schemas: the document shows them, and a test holds the service's own answers to them. */
 import * as z from "zod";
+import { exchangeTypes } from "../../shared/domain/exchange.ts";
 import { PARTITIONS } from "../../shared/domain/limits.ts";
 import { refusalCodes } from "../../shared/domain/refusal.ts";
 
@@ -83,6 +84,32 @@ export const enqueued = z.strictObject({
     }),
   ),
   completed: z.boolean(),
+});
+
+const exchangeFields = {
+  exchange: z.string(),
+  type: z.enum(exchangeTypes),
+  alternateExchange: orNull(z.string()),
+};
+
+export const exchange = z.strictObject(exchangeFields);
+
+export const exchangeWithStats = z.strictObject({
+  ...exchangeFields,
+  stats: z.strictObject({ unroutable: counter }),
+});
+
+const bindingFields = {
+  queue: z.string(),
+  bindingKey: z.string(),
+  arguments: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])),
+};
+
+export const binding = z.strictObject({ exchange: z.string(), ...bindingFields });
+
+export const bindingPage = z.strictObject({
+  bindings: z.array(z.strictObject(bindingFields)),
+  cursor: z.string().optional(),
 });
 
 export const delivery = z.strictObject({

@@ -6,6 +6,7 @@ import { nameText } from "../../shared/edge/schemas/queues.ts";
 import { version } from "../../shared/version.ts";
 import * as answers from "./answers.ts";
 import { branchOperations, healthOperations, recoveryOperations, sessionOperations } from "./branches.ts";
+import { exchangeOperations } from "./exchanges.ts";
 import { deliveryOperations, queueOperations } from "./messages.ts";
 import type { Operation, Operations } from "./operation.ts";
 import { headerParameters, pathParameters, queryParameters, responseHeaders } from "./parameters.ts";
@@ -13,6 +14,7 @@ import { headerParameters, pathParameters, queryParameters, responseHeaders } fr
 const groups: readonly (readonly [tag: string, operations: Operations])[] = [
   ["health", healthOperations],
   ["queues", queueOperations],
+  ["exchanges", exchangeOperations],
   ["deliveries", deliveryOperations],
   ["sessions", sessionOperations],
   ["branches", branchOperations],
@@ -27,7 +29,7 @@ out, a field or a query parameter that is not known is refused. Integers that ca
 Every response carries \`Consumed-Capacity\`. Answers stop before 4 MB: lists go on with \`cursor\`, an acquire gives fewer messages than
 asked. Checks come in this order: the call's form, the session's fence, flags that exclude each other, state. Every problem has the
 media type \`application/problem+json\`; a call that is not signed, or may not be made, is refused by the gateway before it gets
-here, in the gateway's own form (403). Reserved names begin with \`amq.\`: neither queues nor sessions may have one.`;
+here, in the gateway's own form (403). Reserved names begin with \`amq.\`: only the standard exchanges have one.`;
 
 /** The OpenAPI 3.1 document of `cdk/routes.ts`, with the schemas that the handlers check requests with. */
 export const openApiDocument = (): object => ({

@@ -24,6 +24,7 @@ const epoch = { type: "integer", minimum: 1 };
 
 const inPath: Readonly<Record<string, Pick<Parameter, "description" | "schema">>> = {
   queue: { description: NAME_SHAPE, schema: name },
+  exchange: { description: NAME_SHAPE, schema: name },
   session: { description: NAME_SHAPE, schema: name },
   xid: { description: XID_SHAPE, schema: xid },
 };

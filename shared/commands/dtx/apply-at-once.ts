@@ -1,7 +1,7 @@
 import type { Branch, Outcome } from "../../domain/branch.ts";
 import { RECORDS_PER_COMMIT } from "../../domain/limits.ts";
 import type { Add, Operation } from "../../domain/operation.ts";
-import type { Queue } from "../../domain/queue.ts";
+import { type Queue, queueName } from "../../domain/queue.ts";
 import { heldBy, liveCount, sizeOf } from "../../domain/run.ts";
 import { deleteBlock } from "../../records/branch.ts";
 import { capacityKey, deduplicationKey, runKey } from "../../records/keys.ts";
@@ -12,7 +12,7 @@ import { Unavailable } from "../../store/port.ts";
 import type { Context } from "../context.ts";
 import { bodiesToDelete } from "../leave.ts";
 import { deleteChunksOf } from "../payload.ts";
-import { copyName, effectsOf, type Facts, queueName, type Removal, removalsOf } from "./effects.ts";
+import { copyName, effectsOf, type Facts, type Removal, removalsOf } from "./effects.ts";
 import { addsOf, countRemovals, loadQueues, redirectAdds, takePositions } from "./gather.ts";
 import { hasRoomForBranch } from "./room.ts";
 

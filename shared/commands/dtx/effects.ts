@@ -4,7 +4,7 @@
  */
 import type { Outcome } from "../../domain/branch.ts";
 import type { Add, Operation, Remove } from "../../domain/operation.ts";
-import { type PartitionRef, type Queue, wireSequence } from "../../domain/queue.ts";
+import { type PartitionRef, type Queue, queueName, wireSequence } from "../../domain/queue.ts";
 import { messageIdOf, type Payload, type Run, type RunKey } from "../../domain/run.ts";
 import { partitionName } from "../../records/keys.ts";
 import { addFlow, type Flow, moveCapacity, noFlow } from "../../records/queue.ts";
@@ -59,9 +59,6 @@ export interface Effects {
   /** Messages that found no place, or were settled by others. */
   readonly dropped: number;
 }
-
-export const queueName = (ref: { readonly name: string; readonly generation: string }): string =>
-  `${ref.name}#${ref.generation}`;
 
 export const partitionOfAdd = (add: Add): PartitionRef => ({
   name: add.queue,

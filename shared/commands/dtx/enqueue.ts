@@ -6,16 +6,18 @@ import type { Add } from "../../domain/operation.ts";
 import { partitionFor, type Queue } from "../../domain/queue.ts";
 import { isRefusal, type Refusal, refuse } from "../../domain/refusal.ts";
 import { messageIdOf, type Payload } from "../../domain/run.ts";
+import type { SessionRef } from "../../domain/session.ts";
 import type { Xid } from "../../domain/xid.ts";
-import { deduplicationKey, operationOwner } from "../../records/keys.ts";
+import { operationOwner } from "../../records/keys.ts";
 import { encodeMessage } from "../../records/payload.ts";
-import { type First, ifInForce, readDeduplication } from "../../records/remembered.ts";
+import type { First } from "../../records/remembered.ts";
 import type { Consistency } from "../../store/port.ts";
 import type { Context } from "../context.ts";
-import type { Enqueue, EnqueueAnswer, Enqueued } from "../enqueue.ts";
+import { findFirsts } from "../duplicates.ts";
 import { findAnswer, rememberAnswer } from "../idempotency.ts";
 import { factsOf, newMessageIdBase } from "../new-run.ts";
 import { deleteChunksOf, storeChunks } from "../payload.ts";
+import type { EnqueueAnswer, Enqueued, Put, Target } from "../put.ts";
 import { type Work, workIn } from "./work.ts";
 
 /** Bodies that go inline: branch and run then stay within a write unit for a few of them. */
@@ -25,21 +27,14 @@ const INLINE_BYTES = 512;
  * Puts messages on a branch: payloads first, then one write that lists them. A message whose deduplication id the queue
  * knows already is not put; one that takes its id meanwhile drops the copy at commit.
  */
-export const enqueueInBranch = async (
-  context: Context,
-  queue: Queue,
-  call: Enqueue,
-  xid: Xid,
-): Promise<EnqueueAnswer | Refusal> => {
-  const by = call.session;
+export const enqueueInBranch = async (context: Context, put: Put, xid: Xid): Promise<EnqueueAnswer | Refusal> => {
+  const { session: by, idempotency } = put;
   if (by === undefined)
     return refuse("illegal-state", `work in branch ${xid} needs a session that is associated with it`);
-  const duplicates = await findDuplicates(context, queue, call.messages);
-  const wanted = call.messages.filter((message) => !duplicates.has(message));
-  const adds = await addsFor(context, queue, xid, by.name, wanted);
-  const answer = answerOf(queue, call.messages, wanted, adds, duplicates);
+  const listed = await Promise.all(put.targets.map((target) => list(context, target, xid, by)));
+  const adds = listed.flatMap((one) => one.adds);
+  const answer = answerOf(put.messages, listed);
   const build = async (_: Branch, consistency: Consistency): Promise<Work<EnqueueAnswer> | Refusal> => {
-    const { idempotency } = call;
     if (idempotency === undefined) return { operations: adds, beside: [], result: answer };
     // On a second attempt the same request may have been answered by its twin.
     const known = consistency === "strong" ? await findAnswer(context, idempotency) : undefined;
@@ -56,11 +51,24 @@ export const enqueueInBranch = async (
   return done;
 };
 
+/** One queue's part of the call. */
+interface Listed extends Target {
+  /** What is not put, with the first one that has its deduplication id. */
+  readonly duplicates: ReadonlyMap<Message, First | Message>;
+  readonly wanted: readonly Message[];
+  readonly adds: readonly Add[];
+}
+
+const list = async (context: Context, target: Target, xid: Xid, by: SessionRef): Promise<Listed> => {
+  const duplicates = await findDuplicates(context, target);
+  const wanted = target.messages.filter((message) => !duplicates.has(message));
+  return { ...target, duplicates, wanted, adds: await addsFor(context, target.queue, xid, by.name, wanted) };
+};
+
 /** Messages whose deduplication id is known to the queue, or stands earlier in the call. */
 const findDuplicates = async (
   context: Context,
-  queue: Queue,
-  messages: readonly Message[],
+  { queue, messages }: Target,
 ): Promise<ReadonlyMap<Message, First | Message>> => {
   const byId = new Map<string, Message>();
   const duplicates = new Map<Message, First | Message>();
@@ -70,17 +78,11 @@ const findDuplicates = async (
     if (earlier !== undefined) duplicates.set(message, earlier);
     else if (id !== undefined) byId.set(id, message);
   }
-  const ids = [...byId.keys()];
-  const items = await context.store.readAll(ids.map((id) => deduplicationKey(queue, id)));
-  const known = new Map(
-    ids.flatMap((id, i) => {
-      const item = ifInForce(items[i], context.now());
-      return item === undefined ? [] : [[id, readDeduplication(item)] as const];
-    }),
-  );
+  const known = await findFirsts(context, queue, [...byId.keys()]);
   for (const message of messages) {
-    const first = known.get(message.properties.deduplicationId ?? "");
-    if (first !== undefined && message.properties.deduplicationId !== undefined) duplicates.set(message, first);
+    const { deduplicationId: id } = message.properties;
+    const first = id === undefined ? undefined : known.get(id);
+    if (first !== undefined) duplicates.set(message, first);
   }
   return duplicates;
 };
@@ -137,27 +139,36 @@ const payloadOf = async (context: Context, xid: Xid, id: string, messages: reado
   return storeChunks(context, operationOwner(xid, id), encoded, undefined);
 };
 
-const answerOf = (
-  queue: Queue,
-  messages: readonly Message[],
-  wanted: readonly Message[],
-  adds: readonly Add[],
-  duplicates: ReadonlyMap<Message, First | Message>,
-): EnqueueAnswer => {
-  const ids = new Map(
-    wanted.map((message, i) => {
-      const base = adds[Math.floor(i / MESSAGES_PER_RUN)]?.messageIdBase ?? "";
-      return [message, message.properties.messageId ?? messageIdOf(base, i % MESSAGES_PER_RUN)];
-    }),
-  );
-  const enqueued = (message: Message): Enqueued => {
-    const first = duplicates.get(message);
-    if (first === undefined)
-      return { messageId: ids.get(message) ?? "", queues: [{ queue: queue.name }], duplicate: false };
-    if ("sequence" in first) {
-      return { messageId: first.messageId, queues: [{ queue: queue.name, sequence: first.sequence }], duplicate: true };
-    }
-    return { ...enqueued(first), duplicate: true };
+/** A message is a duplicate when it is one on each of its queues. */
+const answerOf = (messages: readonly Message[], listed: readonly Listed[]): EnqueueAnswer => {
+  const became = new Map(messages.map((message) => [message, [] as Enqueued[]]));
+  for (const one of listed) {
+    for (const message of one.messages) became.get(message)?.push(enqueuedOn(one, message));
+  }
+  return { messages: messages.map((message) => mergedOf(message, became.get(message) ?? [])), completed: false };
+};
+
+const enqueuedOn = (listed: Listed, message: Message): Enqueued => {
+  const { queue, duplicates, wanted, adds } = listed;
+  const first = duplicates.get(message);
+  if (first === undefined) {
+    const i = wanted.indexOf(message);
+    const base = adds[Math.floor(i / MESSAGES_PER_RUN)]?.messageIdBase ?? "";
+    const messageId = message.properties.messageId ?? messageIdOf(base, i % MESSAGES_PER_RUN);
+    return { messageId, queues: [{ queue: queue.name }], duplicate: false };
+  }
+  if ("sequence" in first) {
+    return { messageId: first.messageId, queues: [{ queue: queue.name, sequence: first.sequence }], duplicate: true };
+  }
+  return { ...enqueuedOn(listed, first), duplicate: true };
+};
+
+const mergedOf = ({ properties }: Message, ones: readonly Enqueued[]): Enqueued => {
+  const id = ones.find(({ duplicate }) => !duplicate)?.messageId ?? ones[0]?.messageId ?? properties.messageId;
+  if (id === undefined) throw new Error("a message has no id");
+  return {
+    messageId: id,
+    queues: ones.flatMap(({ queues }) => queues),
+    duplicate: ones.length > 0 && ones.every(({ duplicate }) => duplicate),
   };
-  return { messages: messages.map(enqueued), completed: false };
 };

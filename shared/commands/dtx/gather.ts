@@ -1,7 +1,7 @@
 import type { Outcome } from "../../domain/branch.ts";
 import type { Message } from "../../domain/message.ts";
 import type { Add, Operation } from "../../domain/operation.ts";
-import { isLimited, type PartitionRef, type Queue, type QueueRef } from "../../domain/queue.ts";
+import { isLimited, type PartitionRef, type Queue, type QueueRef, queueName } from "../../domain/queue.ts";
 import { messageIdOf } from "../../domain/run.ts";
 import { deletedQueueKey, partitionName } from "../../records/keys.ts";
 import { countEnqueued, countSettled, positionFrom, readDeletedQueue } from "../../records/queue.ts";
@@ -10,7 +10,7 @@ import type { Context } from "../context.ts";
 import { dropOldestNow, freeCapacity } from "../drop-oldest.ts";
 import { buildRun } from "../new-run.ts";
 import { loadMessages } from "../payload.ts";
-import { partitionOfAdd, queueName, type Redirect, type Removal } from "./effects.ts";
+import { partitionOfAdd, type Redirect, type Removal } from "./effects.ts";
 
 /** The live queues that operations name, by name and generation; one that is gone or was declared anew is left out. */
 export const loadQueues = async (

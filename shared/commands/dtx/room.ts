@@ -1,12 +1,12 @@
 import type { Add, Operation } from "../../domain/operation.ts";
-import { isLimited, type Queue } from "../../domain/queue.ts";
+import { isLimited, type Queue, queueName } from "../../domain/queue.ts";
 import { addFlow, type Flow, moveCapacity, noFlow } from "../../records/queue.ts";
 import type { Write } from "../../records/write.ts";
 import type { Context } from "../context.ts";
 import { dropOldestNow, hasRoom } from "../drop-oldest.ts";
 import { findFirsts } from "../duplicates.ts";
 import { sweepEnded } from "../queues/sweep-ended.ts";
-import { copyName, queueName, repeatsIn } from "./effects.ts";
+import { copyName, repeatsIn } from "./effects.ts";
 import { addsOf, loadQueues } from "./gather.ts";
 
 /** What a branch adds to each of its queues, but for copies that are duplicates. */

@@ -3,13 +3,14 @@ import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { type Standing, standingOf } from "../../domain/run.ts";
 import { deleteQueue as deletion } from "../../records/queue.ts";
 import type { Context } from "../context.ts";
+import { forgetBindingsTo, isBound } from "../exchanges/forget-bindings.ts";
 import { metRunsOf } from "../met-runs.ts";
 import { sweepDeleted } from "./sweep.ts";
 
 export interface Conditions {
   /** Only when nothing live stands on it. */
   readonly ifEmpty: boolean;
-  /** Only when nothing of it is leased or held. */
+  /** Only when nothing of it is leased or held, and nothing bound to it. */
   readonly ifUnused: boolean;
 }
 
@@ -30,11 +31,15 @@ export const deleteQueue = async (
   if (ifUnused && (await hasAny(context, queue, inUse))) {
     return refuse("precondition-failed", `queue ${name} has messages that are leased or held`);
   }
+  if (ifUnused && (await isBound(context, queue))) {
+    return refuse("precondition-failed", `queue ${name} is bound to an exchange`);
+  }
   const deletedAtMs = context.now();
   const commit = await context.store.commit(deletion(queue, deletedAtMs));
   context.settings.forget(name);
   // Another call deleted it first; whoever declared the name again since did so after this call began.
   if (!commit.done) return refuse("not-found", `queue ${name} does not exist`);
+  await forgetBindingsTo(context, queue);
   await sweepDeleted(context, { ...queue, deletedAtMs });
   return undefined;
 };

@@ -1,8 +1,8 @@
 import type { Operation } from "../../domain/operation.ts";
+import { queueName } from "../../domain/queue.ts";
 import { deletedQueueKey } from "../../records/keys.ts";
 import { readDeletedQueue } from "../../records/queue.ts";
 import type { Context } from "../context.ts";
-import { queueName } from "../dtx/effects.ts";
 import { sweepDeleted } from "./sweep.ts";
 
 /** After a rollback: what it freed on a queue that was deleted meanwhile goes where the rest of that queue went. */

@@ -9,6 +9,7 @@ import { positionOf, readRun } from "../../records/run.ts";
 import type { Item, Key, Term, Write } from "../../records/write.ts";
 import type { Dead } from "../change-run.ts";
 import type { Context } from "../context.ts";
+import { forgetBindingsTo } from "../exchanges/forget-bindings.ts";
 import { type Over, overOfAll } from "../over.ts";
 import { eachOf } from "../payload.ts";
 import { settleSome } from "./settle-some.ts";
@@ -110,6 +111,8 @@ const readOrNote = (item: Item, { name, generation, partition }: PartitionRef, u
 
 /** Ends a deleted queue: its counters go to the store's in the same commit, as long as nobody counts any more. */
 const bury = async (context: Context, queue: DeletedQueue): Promise<void> => {
+  // A delete that was cut off may have left some.
+  if (!(await forgetBindingsTo(context, queue))) return;
   const partitions = partitionsOf(queue);
   const items = await context.store.readAll(partitions.map(tailKey));
   const tails = items.flatMap((item) => (item === undefined ? [] : [item]));

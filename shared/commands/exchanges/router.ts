@@ -1,0 +1,60 @@
+/**
+ * Exchanges with their bindings, kept from call to call. The bindings are many and change seldom, the exchange's record is
+ * small and counts their changes: it is read for each publish, so that what was bound before a publish is never missed.
+ */
+import type { Exchange } from "../../domain/exchange.ts";
+import type { Message } from "../../domain/message.ts";
+import type { QueueRef } from "../../domain/queue.ts";
+import { type Route, routeOf } from "../../domain/routing.ts";
+import type { StoredBinding } from "../../records/exchange.ts";
+import type { Store } from "../../store/port.ts";
+import { bindingsOf, findExchange } from "./stored.ts";
+
+interface Known {
+  readonly exchange: Exchange;
+  readonly route: Route;
+}
+
+export class Router {
+  readonly #known = new Map<string, Known>();
+
+  /**
+   * The queues of each message, in the order given: by this exchange or, where it has none, by its alternates. Undefined
+   * when the exchange does not exist.
+   */
+  async route(
+    store: Store,
+    name: string,
+    routingKey: string,
+    messages: readonly Message[],
+  ): Promise<readonly ReadonlyMap<string, QueueRef>[] | undefined> {
+    const known = await this.#find(store, name);
+    if (known === undefined) return undefined;
+    const routes = messages.map(({ properties }) => known.route({ routingKey, headers: properties.headers ?? {} }));
+    const lost = messages.filter((_, i) => routes[i]?.size === 0);
+    const { alternateExchange } = known.exchange;
+    if (alternateExchange === null || lost.length === 0) return routes;
+    const others = (await this.route(store, alternateExchange, routingKey, lost)) ?? [];
+    const found = new Map(lost.map((message, i) => [message, others[i]]));
+    return messages.map((message, i) => found.get(message) ?? routes[i] ?? new Map());
+  }
+
+  async #find(store: Store, name: string): Promise<Known | undefined> {
+    const exchange = await findExchange(store, name);
+    if (exchange === undefined) {
+      this.#known.delete(name);
+      return undefined;
+    }
+    const known = this.#known.get(name);
+    const isCurrent =
+      known?.exchange.generation === exchange.generation && known.exchange.bindingsVersion === exchange.bindingsVersion;
+    if (known !== undefined && isCurrent) return known;
+    const bindings: StoredBinding[] = [];
+    for await (const binding of bindingsOf(store, name)) {
+      if (binding.generation === exchange.generation) bindings.push(binding);
+    }
+    const found = { exchange, route: routeOf(exchange.type, bindings) };
+    this.#known.set(name, found);
+    return found;
+  }
+}

@@ -1,0 +1,31 @@
+import { type Refusal, refuse } from "../../domain/refusal.ts";
+import { readBinding, removeBinding } from "../../records/exchange.ts";
+import { bindingKey } from "../../records/keys.ts";
+import { Unavailable } from "../../store/port.ts";
+import type { Context } from "../context.ts";
+import type { Bind } from "./bind.ts";
+import { missingExchange } from "./get.ts";
+import { findExchange } from "./stored.ts";
+
+/** How often it begins anew because the binding moved. */
+const ROUNDS = 20;
+
+/** Takes one binding away. What was routed by it stays where it is. */
+export const unbind = async (
+  context: Context,
+  { exchange: name, queue, key }: Omit<Bind, "arguments">,
+): Promise<Refusal | undefined> => {
+  for (let round = 0; round < ROUNDS; round++) {
+    const [exchange, item] = await Promise.all([
+      findExchange(context.store, name),
+      context.store.read(bindingKey(name, key, queue)),
+    ]);
+    if (exchange === undefined) return missingExchange(name);
+    const binding = item && readBinding(name, item);
+    if (binding === undefined || binding.generation !== exchange.generation) {
+      return refuse("not-found", `queue ${queue} is not bound to exchange ${name} by this key`);
+    }
+    if ((await context.store.commit(removeBinding(exchange, binding))).done) return undefined;
+  }
+  throw new Unavailable(`unbinding ${queue} from ${name} meets others at every attempt`);
+};

@@ -1,0 +1,45 @@
+import type { Message } from "../domain/message.ts";
+import type { Queue } from "../domain/queue.ts";
+import type { First } from "../records/remembered.ts";
+import type { EnqueueAnswer, Enqueued } from "./put.ts";
+
+/** What became of the messages of one queue: those that were put, and the first ones that others are duplicates of. */
+export interface Became {
+  readonly queue: Queue;
+  readonly messages: readonly Message[];
+  readonly firsts: ReadonlyMap<Message, First>;
+  readonly duplicates: ReadonlyMap<string, First>;
+}
+
+/** The answer for messages that stand on their queues. One is a duplicate when it is one on each of its queues. */
+export const answerOf = (messages: readonly Message[], queues: readonly Became[]): EnqueueAnswer => {
+  const became = new Map(messages.map((message) => [message, [] as One[]]));
+  for (const { queue, messages: own, firsts, duplicates } of queues) {
+    const byId = new Map(duplicates);
+    for (const [{ properties }, first] of firsts) {
+      if (properties.deduplicationId !== undefined) byId.set(properties.deduplicationId, first);
+    }
+    for (const message of own) {
+      const put = firsts.get(message);
+      const first = put ?? byId.get(message.properties.deduplicationId ?? "");
+      if (first === undefined) throw new Error("a duplicate has no first");
+      became.get(message)?.push({ ...first, queue: queue.name, duplicate: put === undefined });
+    }
+  }
+  return { messages: messages.map((message) => enqueuedAs(message, became.get(message) ?? [])), completed: true };
+};
+
+interface One extends First {
+  readonly queue: string;
+  readonly duplicate: boolean;
+}
+
+const enqueuedAs = ({ properties }: Message, ones: readonly One[]): Enqueued => {
+  const id = ones.find(({ duplicate }) => !duplicate)?.messageId ?? ones[0]?.messageId ?? properties.messageId;
+  if (id === undefined) throw new Error("a message has no id");
+  return {
+    messageId: id,
+    queues: ones.map(({ queue, sequence }) => ({ queue, sequence })),
+    duplicate: ones.length > 0 && ones.every(({ duplicate }) => duplicate),
+  };
+};

@@ -1,0 +1,160 @@
+import { describe, expect, it } from "vitest";
+import type { Client } from "../support/client.ts";
+import { useInProcessService } from "../support/in-process.ts";
+import {
+  begin,
+  bodiesOf,
+  endAndPrepare,
+  expectOk,
+  expectRefused,
+  expectXa,
+  newQueue,
+  newQueues,
+  newSession,
+} from "../support/moves.ts";
+import { newXid, unique } from "../support/names.ts";
+import type { QueueSettings } from "../support/shapes.ts";
+
+const service = useInProcessService();
+
+const processes = async () => {
+  const [one, two] = [await service.process("one"), await service.process("two")];
+  await Promise.all([one.restart(), two.restart()]);
+  return [one, two] as const;
+};
+
+/** A fanout exchange and queues that are bound to it. */
+const fanout = async (c: Client, count: number, settings: QueueSettings = {}) => {
+  const exchange = unique("exchange");
+  expectOk(await c.declareExchange(exchange, { type: "fanout" }), 201);
+  const queues = await newQueues(c, count, settings);
+  for (const queue of queues) expectOk(await c.bind(exchange, { queue }), 201);
+  return { exchange, queues };
+};
+
+const standingOn = (c: Client, queues: readonly string[]) => Promise.all(queues.map((queue) => bodiesOf(c, queue)));
+
+describe("a publish to several queues", () => {
+  it("is all or nothing: one full queue refuses the whole, and nothing is counted", async () => {
+    const [{ client: c }] = await processes();
+    const { exchange, queues } = await fanout(c, 3);
+    const full = await newQueue(c, ["full"], { maxMessages: 1 });
+    expectOk(await c.bind(exchange, { queue: full }), 201);
+    expectRefused(await c.publish(exchange, [{ body: "no" }]), "resource-limit-exceeded");
+    expect(await standingOn(c, queues)).toEqual([[], [], []]);
+    for (const queue of queues) expect(await c.stats(queue)).toMatchObject({ enqueued: "0", changeCounter: "0" });
+  });
+
+  it("drops the oldest of each ring that is full", async () => {
+    const [{ client: c }] = await processes();
+    const { exchange, queues } = await fanout(c, 3, { maxMessages: 2, overflow: "ring" });
+    for (const body of ["1", "2", "3"]) expectOk(await c.publish(exchange, [{ body }]), 201);
+    expect(await standingOn(c, queues)).toEqual([
+      ["2", "3"],
+      ["2", "3"],
+      ["2", "3"],
+    ]);
+  });
+
+  it("is told again what it was told, by its Idempotency-Key, after a lost answer", async () => {
+    const [one, two] = await processes();
+    const { exchange, queues } = await fanout(one.client, 3);
+    const headers = { "idempotency-key": unique() };
+    one.onCall = async ({ request, operation }, next) => {
+      const answer = await next();
+      if (operation === "TransactWriteItems") request.stop();
+      return answer;
+    };
+    const call = (from: Client) => from.publish(exchange, [{ body: "once" }], {}, headers);
+    expectRefused(await call(one.client), "unavailable");
+    const told = expectOk(await call(two.client), 201);
+    expect(told.messages[0]?.queues.map(({ queue }) => queue).toSorted()).toEqual(queues.toSorted());
+    expect(await standingOn(two.client, queues)).toEqual([["once"], ["once"], ["once"]]);
+  });
+
+  it("is a duplicate on the queues that know its id, and new on the others", async () => {
+    const [{ client: c }] = await processes();
+    const { exchange, queues } = await fanout(c, 2);
+    const message = { body: "once", deduplicationId: "d" };
+    const own = expectOk(await c.enqueue(queues[0] ?? "", [message]), 201).messages[0];
+    const mixed = expectOk(await c.publish(exchange, [message]), 201).messages[0];
+    expect(mixed).toMatchObject({ duplicate: false });
+    expect(mixed?.queues).toContainEqual(own?.queues[0]);
+    const again = expectOk(await c.publish(exchange, [message]), 201).messages[0];
+    expect(again).toMatchObject({ duplicate: true });
+    expect(again?.queues).toEqual(mixed?.queues);
+    expect(await standingOn(c, queues)).toEqual([["once"], ["once"]]);
+  });
+
+  it("leaves out a queue that is deleted while it is put, and the others get it once", async () => {
+    const [one, two] = await processes();
+    const { exchange, queues } = await fanout(one.client, 3);
+    expectOk(await one.client.publish(exchange, [{ body: "known" }]), 201);
+    let isDeleted = false;
+    one.onCall = async ({ operation }, next) => {
+      if (operation === "UpdateItem" && !isDeleted) {
+        isDeleted = true;
+        expectOk(await two.client.deleteQueue(queues[0] ?? ""), 204);
+      }
+      return next();
+    };
+    const sent = expectOk(await one.client.publish(exchange, [{ body: "after" }]), 201).messages[0];
+    expect(sent?.queues.map(({ queue }) => queue).toSorted()).toEqual(queues.slice(1).toSorted());
+    expect(await standingOn(two.client, queues.slice(1))).toEqual([
+      ["known", "after"],
+      ["known", "after"],
+    ]);
+  });
+
+  it("is routed by what another process bound just before", async () => {
+    const [one, two] = await processes();
+    const { exchange, queues } = await fanout(one.client, 1);
+    expectOk(await one.client.publish(exchange, [{ body: "1" }]), 201);
+    const more = await newQueue(two.client);
+    expectOk(await two.client.bind(exchange, { queue: more }), 201);
+    expectOk(await one.client.publish(exchange, [{ body: "2" }]), 201);
+    expectOk(await two.client.unbind(exchange, { queue: queues[0] ?? "" }), 204);
+    expectOk(await one.client.publish(exchange, [{ body: "3" }]), 201);
+    expect(await standingOn(one.client, [...queues, more])).toEqual([
+      ["1", "2"],
+      ["2", "3"],
+    ]);
+  });
+});
+
+describe("a publish to several queues in a branch", () => {
+  it("is routed at once, and stands on all of them from the commit", async () => {
+    const [{ client: c }] = await processes();
+    const { exchange, queues } = await fanout(c, 3);
+    const s = await newSession(c);
+    const [kept, undone] = [newXid(), newXid()];
+    for (const [xid, body] of [
+      [kept, "kept"],
+      [undone, "undone"],
+    ] as const) {
+      const b = await begin(s, xid);
+      const sent = expectOk(await b.publish(exchange, [{ body }]), 201);
+      expect(sent.completed).toBe(false);
+      expect(sent.messages[0]?.queues.map(({ queue }) => queue).toSorted()).toEqual(queues.toSorted());
+      await endAndPrepare(s, xid);
+    }
+    const later = await newQueue(c);
+    expectOk(await c.bind(exchange, { queue: later }), 201);
+    expect(await standingOn(c, queues)).toEqual([[], [], []]);
+    expectXa(await c.commit(kept), "XA_OK");
+    expectXa(await c.rollback(undone), "XA_OK");
+    expect(await standingOn(c, [...queues, later])).toEqual([["kept"], ["kept"], ["kept"], []]);
+  });
+
+  it("goes to more queues than one commit takes", async () => {
+    const [{ client: c }] = await processes();
+    const { exchange, queues } = await fanout(c, 120);
+    const s = await newSession(c);
+    const xid = newXid();
+    const b = await begin(s, xid);
+    expectOk(await b.publish(exchange, [{ body: "all" }]), 201);
+    await endAndPrepare(s, xid);
+    expectXa(await c.commit(xid), "XA_OK");
+    expect(await standingOn(c, queues)).toEqual(queues.map(() => ["all"]));
+  }, 60_000);
+});
