@@ -5,7 +5,7 @@ import type { Answer } from "../support/http.ts";
 import { expectOk, newQueue } from "../support/moves.ts";
 import { newXid, unique } from "../support/names.ts";
 import { type Held, type Row, type Stage, toldBy } from "./late.ts";
-import { attached, heuristic, idle, LARGE, leased, prepared, working } from "./scenes.ts";
+import { attached, fanout, heuristic, idle, LARGE, leased, prepared, working } from "./scenes.ts";
 
 /** What is sent, twice: by the client given. */
 type Sending = (client: Client) => Promise<Answer<unknown>>;
@@ -87,6 +87,53 @@ export const attemptRows: readonly Row[] = [
   row({ route: "POST /queues/{queue}/messages", how: "with its key, large", told: "201", ...enqueues(LARGE) }),
   row({ route: "POST /queues/{queue}/messages", how: "in a branch", told: "201", ...enqueuesInBranch("small") }),
   row({ route: "POST /queues/{queue}/messages", how: "in a branch, large", told: "201", ...enqueuesInBranch(LARGE) }),
+  row({
+    route: "POST /exchanges/{exchange}/messages",
+    how: "with its key",
+    told: "201",
+    async prepare({ others }) {
+      const { exchange } = await fanout(others);
+      const headers = { "idempotency-key": unique("key") };
+      return (client) => client.publish(exchange, [{ body: "all" }, { body: LARGE }], {}, headers);
+    },
+  }),
+  row({
+    route: "PUT /exchanges/{exchange}",
+    how: "a new one",
+    told: "200",
+    async prepare({ others }) {
+      const [{ exchange: alternateExchange }, exchange] = [await fanout(others), unique("exchange")];
+      return (client) => client.declareExchange(exchange, { type: "direct", alternateExchange });
+    },
+  }),
+  row({
+    route: "DELETE /exchanges/{exchange}",
+    how: "with bindings",
+    told: "not-found",
+    async prepare({ others }) {
+      const { exchange } = await fanout(others);
+      return (client) => client.deleteExchange(exchange);
+    },
+    mayLand: sweeps,
+  }),
+  row({
+    route: "PUT /exchanges/{exchange}/bindings",
+    how: "a new one",
+    told: "200",
+    async prepare({ others }) {
+      const [{ exchange }, queue] = [await fanout(others), await newQueue(others)];
+      return (client) => client.bind(exchange, { queue, arguments: { a: 1 } });
+    },
+  }),
+  row({
+    route: "DELETE /exchanges/{exchange}/bindings",
+    how: "one of two",
+    told: "not-found",
+    async prepare({ others }) {
+      const { exchange, queues } = await fanout(others);
+      return (client) => client.unbind(exchange, { queue: queues[0] ?? "" });
+    },
+  }),
   row({
     route: "POST /queues/{queue}/deliveries",
     how: "removing the last",

@@ -4,7 +4,7 @@ import type { Answer } from "../support/http.ts";
 import { expectOk, newQueue } from "../support/moves.ts";
 import { newXid } from "../support/names.ts";
 import type { Held, Row, Stage } from "./late.ts";
-import { attached, heuristic, idle, LARGE, lateOf, leased, prepared, suspended, working } from "./scenes.ts";
+import { attached, fanout, heuristic, idle, LARGE, lateOf, leased, prepared, suspended, working } from "./scenes.ts";
 
 /** Shorter than everything else lasts. */
 const SESSION_SECONDS = 60;
@@ -66,6 +66,8 @@ const messageRows = (row: MakeRow): readonly Row[] => [
   row("POST /queues/{queue}/messages", "outside a branch, large", enqueueing(LARGE), outside),
   row("POST /queues/{queue}/messages", "in a branch", enqueueingInBranch("small")),
   row("POST /queues/{queue}/messages", "in a branch, large", enqueueingInBranch(LARGE)),
+  row("POST /exchanges/{exchange}/messages", "outside a branch", publishing, outside),
+  row("POST /exchanges/{exchange}/messages", "in a branch", publishingInBranch),
   row(
     "POST /queues/{queue}/deliveries",
     "outside a branch",
@@ -121,6 +123,16 @@ const enqueueingInBranch =
     const { xid, to } = await working(session);
     return (late) => late.within(xid).enqueue(to, [{ body }, { body, deduplicationId: "d" }]);
   };
+
+const publishing: Doing = async (session) => {
+  const { exchange } = await fanout(session);
+  return (late) => late.publish(exchange, [{ body: "all" }, { body: "once", deduplicationId: "d" }]);
+};
+
+const publishingInBranch: Doing = async (session) => {
+  const [{ xid }, { exchange }] = [await working(session), await fanout(session)];
+  return (late) => late.within(xid).publish(exchange, [{ body: "all" }, { body: LARGE, deduplicationId: "d" }]);
+};
 
 /** Of a delivery that nobody's session has anything to do with: what is late is the caller's epoch alone. */
 const settling =

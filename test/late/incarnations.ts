@@ -4,7 +4,7 @@ import type { Answer } from "../support/http.ts";
 import { begin, enqueueBodies, expectOk, expectXa, newQueue } from "../support/moves.ts";
 import { newXid } from "../support/names.ts";
 import type { Row, Stage } from "./late.ts";
-import { attached, heuristic, idle, LARGE, lateOf, leased, prepared, suspended, working } from "./scenes.ts";
+import { attached, fanout, heuristic, idle, LARGE, lateOf, leased, prepared, suspended, working } from "./scenes.ts";
 
 interface Case {
   readonly route: string;
@@ -99,6 +99,11 @@ const full: Bring = async (session, xid = newXid()) => {
   return { xid, to };
 };
 
+const publishing = async ({ others }: Stage): Promise<Verb> => {
+  const { exchange } = await fanout(others);
+  return (late, { xid }) => late.within(xid).publish(exchange, [{ body: "all" }, { body: LARGE }]);
+};
+
 const told = "illegal-state";
 const cases: readonly Case[] = [
   { route: "POST /queues/{queue}/messages", how: "small", bring: working, verb: enqueueing("small"), told },
@@ -110,6 +115,7 @@ const cases: readonly Case[] = [
     verb: enqueueing("x".repeat(480)),
     told,
   },
+  { route: "POST /exchanges/{exchange}/messages", how: "to two queues", bring: working, verb: publishing, told },
   { route: "POST /deliveries/accept", how: "leased before", bring: working, verb: accepting, told },
   {
     route: "POST /dtx/{xid}/start",

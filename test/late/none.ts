@@ -10,6 +10,15 @@ const looks = [
   "GET /dtx",
   "GET /dtx/{xid}",
   "GET /dtx/{xid}/timeout",
+  "GET /exchanges/{exchange}",
+  "GET /exchanges/{exchange}/bindings",
+];
+
+const exchanges = [
+  "PUT /exchanges/{exchange}",
+  "DELETE /exchanges/{exchange}",
+  "PUT /exchanges/{exchange}/bindings",
+  "DELETE /exchanges/{exchange}/bindings",
 ];
 
 const sessions = ["PUT /sessions/{session}", "DELETE /sessions/{session}"];
@@ -34,6 +43,7 @@ export const none: Readonly<Record<Kind, Readonly<Record<string, readonly string
       "PUT /queues/{queue}",
       "DELETE /queues/{queue}",
       "POST /queues/{queue}/purge",
+      ...exchanges,
       "POST /recovery",
     ],
   },
@@ -44,7 +54,9 @@ export const none: Readonly<Record<Kind, Readonly<Record<string, readonly string
       "DELETE /queues/{queue}",
       "POST /queues/{queue}/purge",
       "POST /queues/{queue}/messages",
+      "POST /exchanges/{exchange}/messages",
       "POST /queues/{queue}/deliveries",
+      ...exchanges,
       ...sessions,
       ...verbs,
       "POST /recovery",
@@ -52,7 +64,7 @@ export const none: Readonly<Record<Kind, Readonly<Record<string, readonly string
   },
   incarnation: {
     [looking]: looks,
-    "it names no branch": ["PUT /queues/{queue}", ...sessions, "POST /recovery"],
+    "it names no branch": ["PUT /queues/{queue}", ...exchanges, ...sessions, "POST /recovery"],
     "in a branch it leases what is no part of the branch; its right to ask is the association's, which an epoch tells":
       ["POST /queues/{queue}/deliveries"],
     "in a branch it is refused": ["POST /deliveries/release", "POST /deliveries/reject", "POST /deliveries/extend"],

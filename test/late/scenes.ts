@@ -29,6 +29,15 @@ export const leased = async (
   return { queue, ids: deliveries.map(({ deliveryId }) => deliveryId) };
 };
 
+/** A fanout exchange that two queues are bound to. */
+export const fanout = async (client: Client) => {
+  const exchange = unique("exchange");
+  expectOk(await client.declareExchange(exchange, { type: "fanout" }), 201);
+  const queues = [await newQueue(client), await newQueue(client)];
+  for (const queue of queues) expectOk(await client.bind(exchange, { queue }), 201);
+  return { exchange, queues };
+};
+
 /** A branch of the session at work: it has published a message. */
 export const working = async (session: Client, xid = newXid()) => {
   const to = await newQueue(session);

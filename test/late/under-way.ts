@@ -1,7 +1,11 @@
 /** A request that stops on its way, before one of its calls of the table, until the test lets it go on. */
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "../support/http.ts";
 import type { InProcess } from "../support/in-process.ts";
 import type { Held } from "./late.ts";
+
+/** Within this, a call that follows from an answer has begun. */
+const FOLLOWS_MS = 5;
 
 export interface UnderWay extends Held {
   /** The call that it is held at, in words. */
@@ -63,8 +67,11 @@ export const underWay = async (
     process.onCall = undefined;
     return undefined;
   }
-  // Calls that go along with the one that is held.
-  while (open.size > 0) await Promise.allSettled(open);
+  // Calls that go along with the one that is held, and those that follow from them.
+  do {
+    await Promise.allSettled(open);
+    await sleep(FOLLOWS_MS);
+  } while (open.size > 0);
   const read = [...answered];
   return {
     what,
