@@ -41,7 +41,7 @@ Starts Cairn on this machine: the table engine, the queue engine and the HTTP AP
   DYNAMODB_ENDPOINT       use this DynamoDB, start no table engine   [none]
   SQS_ENDPOINT            use this SQS, start no queue engine        [none]
   CAIRN_SCHEDULE_SECONDS  run the scheduled functions this often;
-                          0 = never                                  [as in cdk/routes.ts]
+                          0 = never                                  [60]
 
 With an endpoint of your own the usual AWS_REGION, AWS_ACCESS_KEY_ID,
 AWS_SECRET_ACCESS_KEY and AWS_PROFILE apply.

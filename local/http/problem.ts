@@ -1,3 +1,5 @@
+import { REQUEST_BYTES } from "../../shared/domain/limits.ts";
+
 /** A refusal that the gateway itself makes, before or instead of a handler: `application/problem+json`. */
 export interface Problem {
   readonly status: number;
@@ -34,12 +36,13 @@ export const malformedRequest = (detail: string): Problem => ({
   detail,
 });
 
-export const payloadTooLarge = (maxBytes: number): Problem => ({
+/** Said of what the service takes, not of what the gateway would pass on. */
+export const payloadTooLarge = (): Problem => ({
   status: 413,
   code: "payload-too-large",
   title: "Payload too large",
   amqp: 506,
-  detail: `the request body is over ${maxBytes} bytes`,
+  detail: `a request has at most ${REQUEST_BYTES} bytes`,
 });
 
 export const internalError = (requestId: string): Problem => ({

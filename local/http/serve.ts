@@ -98,7 +98,7 @@ async function replyTo(gateway: Gateway, request: IncomingMessage, requestId: st
       return problemReply(malformedRequest("the path is not percent-encoded UTF-8"));
     case "route": {
       const body = await readBody(request, maxBodyBytes);
-      if (body === undefined) return problemReply(payloadTooLarge(maxBodyBytes));
+      if (body === undefined) return problemReply(payloadTooLarge());
       return invoke(gateway, { ...match, target, body }, request, requestId);
     }
   }

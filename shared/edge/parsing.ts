@@ -61,7 +61,9 @@ export const parseBody = (event: HttpEvent): unknown => {
     return refuseFields({ path: "headers.Content-Type", message: "must be application/json, in UTF-8" });
   }
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as unknown;
+    const value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as unknown;
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? value : refuseFields({ path: "", message: "the body must be a JSON object" });
   } catch {
     return refuseFields({ path: "", message: "the body is not JSON in UTF-8" });
   }
@@ -89,6 +91,10 @@ export const parseHeaders = (event: HttpEvent): Headers | Refusal => {
   if (name !== undefined && !isName(name)) errors.push({ path: "headers.Session", message: NAME_SHAPE });
   if (name !== undefined && epoch === undefined) {
     errors.push({ path: "headers.Session-Epoch", message: "is required beside Session, as the attach returned it" });
+  }
+  // Unnoticed, it would leave the caller without its fence. A session in the path needs no header.
+  if (name === undefined && epoch !== undefined && event.pathParameters?.session === undefined) {
+    errors.push({ path: "headers.Session", message: "is required beside Session-Epoch" });
   }
   if (epoch === null) errors.push({ path: "headers.Session-Epoch", message: "must be a positive integer" });
   if (xid !== undefined && parseXid(xid) === undefined) errors.push({ path: "headers.Xid", message: XID_SHAPE });

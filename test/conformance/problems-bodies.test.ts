@@ -246,3 +246,25 @@ describe("wrong bodies are 400, say where, and write nothing", () => {
     expect(answer.problem?.errors?.map((error) => error.path)).toEqual(["__proto__"]);
   });
 });
+
+describe("what a refusal names", () => {
+  it("the setting that a redeclared queue has otherwise, and what it is", async () => {
+    const queue = await newQueue(c, [], { leaseSeconds: 30, maxMessages: 5 });
+    const answer = await c.declare(queue, { leaseSeconds: 31 });
+    expectRefused(answer, "precondition-failed");
+    expect(answer.problem?.detail).toContain("leaseSeconds is 30, not 31; maxMessages is 5, not null");
+  });
+
+  it("the message that is too large", async () => {
+    const queue = await newQueue(c);
+    const answer = await c.enqueue(queue, [{ body: "a" }, { body: "b".repeat(1024 * 1024 + 1) }]);
+    expectRefused(answer, "payload-too-large");
+    expect(answer.problem?.detail).toContain("messages[1].body");
+  });
+
+  it.each([[[]], ["text"], [1], [null]])("a body that is no object: %j", async (body) => {
+    const answer = await c.call("PUT", `/queues/${unique()}`, { rawBody: JSON.stringify(body) });
+    expectRefused(answer, "invalid-argument");
+    expect(answer.problem?.detail).toBe("the body must be a JSON object");
+  });
+});

@@ -71,6 +71,7 @@ describe("a wrong Xid", () => {
 describe("a wrong session", () => {
   const headers: Record<string, [Record<string, string>, string]> = {
     "a session without an epoch": [{ session: "s" }, "headers.Session-Epoch"],
+    "an epoch without a session": [{ "session-epoch": "1" }, "headers.Session"],
     "an epoch that is no number": [{ session: "s", "session-epoch": "one" }, "headers.Session-Epoch"],
     "epoch 0": [{ session: "s", "session-epoch": "0" }, "headers.Session-Epoch"],
     "a negative epoch": [{ session: "s", "session-epoch": "-1" }, "headers.Session-Epoch"],

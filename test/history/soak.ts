@@ -11,13 +11,36 @@ const say = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
-const { values } = parseArgs({ options: { minutes: { type: "string", default: "5" }, seed: { type: "string" } } });
-const minutes = Number(values.minutes);
-const seed = values.seed === undefined ? Date.now() % 1_000_000 : Number(values.seed);
-if (!(minutes > 0) || !Number.isSafeInteger(seed)) {
-  say("usage: npm run soak -- --minutes <number> --seed <whole number>");
-  process.exit(2);
-}
+const usage = "usage: npm run soak -- --minutes <number> --seed <whole number>";
+
+const settings = () => {
+  const options = {
+    minutes: { type: "string", default: "5" },
+    seed: { type: "string" },
+    help: { type: "boolean", default: false },
+  } as const;
+  const { values } = parseArgs({ options });
+  if (values.help) {
+    say(usage);
+    process.exit(0);
+  }
+  const minutes = Number(values.minutes);
+  const seed = values.seed === undefined ? Date.now() % 1_000_000 : Number(values.seed);
+  if (!(minutes > 0)) throw new Error(`--minutes must be a number above 0, not "${values.minutes}"`);
+  if (!Number.isSafeInteger(seed)) throw new Error(`--seed must be a whole number, not "${values.seed}"`);
+  return { minutes, seed };
+};
+
+const settingsOrExit = () => {
+  try {
+    return settings();
+  } catch (error) {
+    process.stderr.write(`soak: ${error instanceof Error ? error.message : String(error)}\n${usage}\n`);
+    process.exit(2);
+  }
+};
+
+const { minutes, seed } = settingsOrExit();
 say(`soak: ${minutes} minutes, seed ${seed}`);
 const { entries, anomalies } = await runSoak({ seconds: minutes * 60, seed, log: say });
 say(

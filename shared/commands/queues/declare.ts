@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { isReserved } from "../../domain/name.ts";
-import { type Queue, type QueueSettings, sameSettings } from "../../domain/queue.ts";
+import { defaultSettings, type Queue, type QueueSettings, sameSettings } from "../../domain/queue.ts";
 import { type Refusal, refuse, refuseFields } from "../../domain/refusal.ts";
 import { createQueue } from "../../records/queue.ts";
 import type { Context } from "../context.ts";
@@ -30,4 +30,13 @@ export const declareQueue = async (
 const redeclared = (queue: Queue, settings: QueueSettings): Declared | Refusal =>
   sameSettings(queue.settings, settings)
     ? { queue, isNew: false }
-    : refuse("precondition-failed", `queue ${queue.name} exists with other settings`);
+    : refuse(
+        "precondition-failed",
+        `queue ${queue.name} exists with other settings: ${differing(queue.settings, settings)}`,
+      );
+
+const differing = (has: QueueSettings, wanted: QueueSettings): string =>
+  (Object.keys(defaultSettings) as (keyof QueueSettings)[])
+    .filter((name) => has[name] !== wanted[name])
+    .map((name) => `${name} is ${JSON.stringify(has[name])}, not ${JSON.stringify(wanted[name])}`)
+    .join("; ");

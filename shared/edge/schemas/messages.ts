@@ -77,7 +77,8 @@ export const messagesOf = (bodies: readonly MessageBody[]): readonly Message[] |
     if (one.bodyEncoding === "base64" && body.toString("base64") !== one.body) {
       return refuseFields({ path: `messages[${i}].body`, message: "must be base64 with padding" });
     }
-    if (body.length > MESSAGE_BYTES) return refuse("payload-too-large", `a message has at most ${MESSAGE_BYTES} bytes`);
+    if (body.length > MESSAGE_BYTES)
+      return refuse("payload-too-large", `messages[${i}].body has more than ${MESSAGE_BYTES} bytes, decoded`);
     messages.push({ body, properties: propertiesOf(one) });
   }
   return messages;
