@@ -55,6 +55,13 @@ describe("close", () => {
     expect(close(attached, endMs - 1).state).toBe("detached");
     expect(close(attached, endMs).state).toBe("expired");
   });
+
+  it.each([
+    ["keeps the expiry of one whose time is not over", nowMs, endMs],
+    ["counts from now for one that nobody has closed for days", endMs + 86_400_000, endMs + 86_400_000],
+  ])("%s, one version on", (_, atMs, expiresAtMs) => {
+    expect(close(attached, atMs)).toMatchObject({ version: 2, epoch: 1, expiresAtMs });
+  });
 });
 
 /** What may happen to a session, one epoch after the other: how the epoch ends before the next attach. */
