@@ -2,8 +2,19 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Association, Branch, BranchState } from "../../shared/domain/branch.ts";
 import type { Operation } from "../../shared/domain/operation.ts";
-import { branchItem, deleteBranch, putBlock, readBlock, readBranch, writeBranch } from "../../shared/records/branch.ts";
+import {
+  branchItem,
+  deleteBlock,
+  deleteBranch,
+  putBlock,
+  putNewBranch,
+  readBlock,
+  readBranch,
+  shortenBlock,
+  writeBranch,
+} from "../../shared/records/branch.ts";
 import { blockKey, branchKey, branchPrefix } from "../../shared/records/keys.ts";
+import { operationBytes, operationValue } from "../../shared/records/operation.ts";
 import { Unreadable } from "../../shared/records/reading.ts";
 import type { Item } from "../../shared/records/write.ts";
 import { epochs, names, sessionRefs, times, tokens, xids } from "../support/arbitraries.ts";
@@ -71,6 +82,28 @@ describe("a branch's record", () => {
     );
   });
 
+  it("is put where none is: another life of the xid must have come to its end", () => {
+    fc.assert(
+      fc.property(branches, (branch) => {
+        expect(putNewBranch(branch)).toEqual({
+          kind: "put",
+          key: branchKey(branch.xid),
+          item: branchItem(branch),
+          require: [{ is: "absent" }],
+          otherwise: "reload",
+        });
+      }),
+    );
+  });
+
+  it("leaves out what an open branch without blocks does not have", () => {
+    const [branch] = fc.sample(branches, { numRuns: 1, seed: 1 });
+    if (branch === undefined) throw new Error("the arbitrary gives a branch");
+    const item = branchItem({ ...branch, state: { name: "open" }, blocks: [] });
+    expect(Object.keys(item).sort()).toEqual(["as", "by", "dl", "inc", "n", "ob", "op", "ops", "to", "v", "wk"]);
+    expect(item.ob).toBe(operationBytes(branch.operations.map(operationValue)));
+  });
+
   it("is changed only at the version and in the life that was read", () => {
     fc.assert(
       fc.property(branches, (branch) => {
@@ -79,8 +112,9 @@ describe("a branch's record", () => {
           { is: "version", version: branch.version },
         ];
         const after = { ...branch, version: branch.version + 1 };
-        expect(writeBranch(branch, after)).toMatchObject({ kind: "put", key: branchKey(branch.xid), require });
-        expect(deleteBranch(branch)).toMatchObject({ kind: "delete", key: branchKey(branch.xid), require });
+        const common = { key: branchKey(branch.xid), require, otherwise: "reload" };
+        expect(writeBranch(branch, after)).toEqual({ kind: "put", item: branchItem(after), ...common });
+        expect(deleteBranch(branch)).toEqual({ kind: "delete", ...common });
       }),
     );
   });
@@ -135,6 +169,19 @@ describe("a block of operations", () => {
         const key = blockKey(branch.xid, branch.incarnation, block);
         expect(key.pk).toBe(branchKey(branch.xid).pk);
         expect(key.sk.startsWith(branchPrefix)).toBe(false);
+      }),
+    );
+  });
+
+  it("is put, shortened and deleted without a condition: the branch's own write beside it has one", () => {
+    fc.assert(
+      fc.property(branches, lists, (branch, list) => {
+        const item = { ops: list.map(operationValue) };
+        const key = blockKey(branch.xid, branch.incarnation, 7);
+        const always = { require: [], otherwise: "reload" };
+        expect(putBlock({ ...branch, version: 7 }, list)).toEqual({ kind: "put", key, item, ...always });
+        expect(shortenBlock(branch, 7, list)).toEqual({ kind: "put", key, item, ...always });
+        expect(deleteBlock(branch, 7)).toEqual({ kind: "delete", key, ...always });
       }),
     );
   });

@@ -27,6 +27,40 @@ describe("an operation", () => {
     );
   });
 
+  it.each<[Value, number]>([
+    [{ j: "äb" }, 3 + 6],
+    [{ j: "ab", b: new Uint8Array(10) }, 2 + 12 + 6],
+    [{ j: "ab", d: "dead" }, 2 + 6 + 6],
+    [{ j: "ab", b: new Uint8Array(10), d: "dead" }, 2 + 12 + 6 + 6],
+    [{ b: "ab" }, 6],
+    ["ab", 0],
+  ])("%j counts for %i bytes", (value, size) => {
+    expect(operationBytes([value])).toBe(size);
+    expect(operationBytes([value, value])).toBe(2 * size);
+  });
+
+  it.each<[string, Value]>([
+    ["an operation is broken: is not an operation", { j: 5 }],
+    [
+      "an operation is broken: it has no payload",
+      { j: JSON.stringify(["a", "id", "q", "g", 0, 1, "5", 0, "b", "", []]) },
+    ],
+    [
+      "an operation is broken: it has no payload",
+      { j: JSON.stringify(["a", "id", "q", "g", 0, 1, "5", 0, "b", "", [], "owner"]) },
+    ],
+    [
+      "an operation is broken: stands for 1 values, not 2",
+      { j: JSON.stringify(["a", "id", "q", "g", 0, 2, "5", 0, "b", "", []]), b: new Uint8Array() },
+    ],
+    [
+      "an operation is broken: stands for 1 values, not 2",
+      { j: JSON.stringify(["a", "id", "q", "g", 0, 2, "2*5", 0, "b", "7", []]), b: new Uint8Array() },
+    ],
+  ])("is told apart: %s", (problem, value) => {
+    expect(() => readOperation({ ...key, ops: [value] }, value)).toThrow(problem);
+  });
+
   it.each<[string, Value]>([
     ["no map", "a"],
     ["nothing", null],

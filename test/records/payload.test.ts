@@ -3,7 +3,15 @@ import { describe, expect, it } from "vitest";
 import { PAYLOAD_CHUNK_BYTES } from "../../shared/domain/limits.ts";
 import type { DeadLetter, Message, Properties } from "../../shared/domain/message.ts";
 import type { Payload } from "../../shared/domain/run.ts";
-import { chunk, chunkBytes, chunksFor, decode, encodeMessage, putChunk } from "../../shared/records/payload.ts";
+import {
+  chunk,
+  chunkBytes,
+  chunksFor,
+  decode,
+  deleteChunk,
+  encodeMessage,
+  putChunk,
+} from "../../shared/records/payload.ts";
 import { names, times } from "../support/arbitraries.ts";
 import { plain, stored } from "./stored.ts";
 
@@ -154,5 +162,74 @@ describe("a chunk's record", () => {
     expect(chunkBytes(read(undefined))).toEqual(bytesOf(10));
     expect(read(undefined).ttl).toBeUndefined();
     expect(read(99)).toMatchObject({ pk: "PAYLOAD#o", sk: "0003", ttl: 99 });
+    expect(chunkBytes({ b: "text" })).toBeUndefined();
+  });
+
+  it("is put and deleted without a condition: nothing names it before, and nothing after", () => {
+    const common = { key: { pk: "PAYLOAD#o", sk: "0003" }, require: [], otherwise: "reload" };
+    const b = bytesOf(3);
+    expect(putChunk("o", 3, b, undefined)).toEqual({ kind: "put", item: { b }, ...common });
+    expect(deleteChunk("o", 3)).toEqual({ kind: "delete", ...common });
+  });
+});
+
+describe("the cutting into chunks", () => {
+  const cut = (...lengths: readonly number[]) =>
+    chunk(lengths.map(bytesOf)).map(({ first, bytes }) => [first, bytes.length]);
+  const most = PAYLOAD_CHUNK_BYTES;
+
+  it.each<[string, readonly number[], readonly (readonly number[])[]]>([
+    ["nothing has no chunk", [], []],
+    ["what fits one exactly is one", [most - 1, 1], [[0, most]]],
+    [
+      "what is one byte more begins another at its message",
+      [most - 1, 2],
+      [
+        [0, most - 1],
+        [1, 2],
+      ],
+    ],
+    [
+      "a message as large as a chunk has one of its own, shared with none that does not fit",
+      [most, 1],
+      [
+        [0, most],
+        [1, 1],
+      ],
+    ],
+    [
+      "a larger one fills chunks of its own",
+      [1, most + 1, 1, 1],
+      [
+        [0, 1],
+        [1, most],
+        [1, 1],
+        [2, 2],
+      ],
+    ],
+    [
+      "twice as large, without a rest",
+      [2 * most],
+      [
+        [0, most],
+        [0, most],
+      ],
+    ],
+  ])("%s", (_, lengths, chunks) => {
+    expect(cut(...lengths)).toEqual(chunks);
+  });
+
+  it.each<[readonly number[], readonly number[], readonly number[]]>([
+    [[0], [0, 5], [0]],
+    [[0, 3, 7], [2], [0]],
+    [
+      [0, 3, 7],
+      [3, 9],
+      [1, 2],
+    ],
+    [[0, 3, 3, 3, 4], [3], [1, 2, 3]],
+    [[0, 3], [], []],
+  ])("of first messages %j finds for %j the chunks %j", (firsts, indexes, chunks) => {
+    expect(chunksFor(firsts, indexes)).toEqual(chunks);
   });
 });

@@ -95,15 +95,32 @@ describe("what a hold was decided to be", () => {
       { is: "has", path: ["h", "i1"] },
       { is: "lacks", path: ["h", "i1", "d"] },
     ];
-    const settled = decideHold(key, "i1", 3, "settle", false);
-    expect(settled).toMatchObject({ kind: "update", key: runKey(key) });
-    expect(settled.require).toEqual([...undecided, { is: "more-than", path: ["live"], value: 3 }]);
-    const whole = decideHold(key, "i1", 3, "settle", true);
-    expect(whole).toMatchObject({ kind: "delete", key: runKey(key) });
-    expect(whole.require).toEqual([...undecided, { is: "equal", path: ["live"], value: 3 }]);
-    const released = decideHold(key, "i1", 3, "release", true);
-    expect(released).toMatchObject({ kind: "update", key: runKey(key) });
-    expect(released.require).toEqual(undecided);
+    const common = { key: runKey(key), otherwise: "reload" };
+    expect(decideHold(key, "i1", 3, "settle", false)).toEqual({
+      kind: "update",
+      ...common,
+      change: {
+        set: [[["h", "i1", "d"], "s"]],
+        add: [
+          [["v"], 1],
+          [["live"], -3],
+        ],
+      },
+      require: [...undecided, { is: "more-than", path: ["live"], value: 3 }],
+    });
+    expect(decideHold(key, "i1", 3, "settle", true)).toEqual({
+      kind: "delete",
+      ...common,
+      require: [...undecided, { is: "equal", path: ["live"], value: 3 }],
+    });
+    const released = {
+      kind: "update",
+      ...common,
+      change: { set: [[["h", "i1", "d"], "a"]], add: [[["v"], 1]] },
+      require: undecided,
+    };
+    expect(decideHold(key, "i1", 3, "release", true)).toEqual(released);
+    expect(decideHold(key, "i1", 3, "release", false)).toEqual(released);
   });
 });
 
@@ -112,10 +129,11 @@ describe("writing a run", () => {
     fc.assert(
       fc.property(runs, (run) => {
         const after = settle(run, [...run.slots.keys()]);
-        expect(writeRun(run, after)).toMatchObject({
+        expect(writeRun(run, after)).toEqual({
           kind: "delete",
           key: runKey(run.key),
           require: [{ is: "version", version: run.version }],
+          otherwise: "reload",
         });
       }),
     );
@@ -127,8 +145,13 @@ describe("writing a run", () => {
         runs.filter((run) => liveCount(run) > 0),
         (run) => {
           const write = writeRun(run, { ...run, version: run.version + 1 });
-          expect(write).toMatchObject({ kind: "put", require: [{ is: "version", version: run.version }] });
-          expect(write.kind === "put" && write.item.v).toBe(run.version + 1);
+          expect(write).toEqual({
+            kind: "put",
+            key: runKey(run.key),
+            item: runItem({ ...run, version: run.version + 1 }),
+            require: [{ is: "version", version: run.version }],
+            otherwise: "reload",
+          });
         },
       ),
     );
@@ -137,7 +160,13 @@ describe("writing a run", () => {
   it("of a new run needs that nothing is there", () => {
     fc.assert(
       fc.property(runs, (run) => {
-        expect(putNewRun(run)).toMatchObject({ kind: "put", key: runKey(run.key), require: [{ is: "absent" }] });
+        expect(putNewRun(run)).toEqual({
+          kind: "put",
+          key: runKey(run.key),
+          item: runItem(run),
+          require: [{ is: "absent" }],
+          otherwise: "reload",
+        });
       }),
     );
   });
@@ -188,6 +217,22 @@ describe("a run's record that is broken", () => {
     ["no message id base", { id: 7 }],
   ])("has %s", (_, broken) => {
     expect(() => readRun({ ...good, ...broken }, key)).toThrow(Unreadable);
+  });
+
+  it.each<[string, Item]>([
+    ['"4x0" is not a segment of slots', { s: "4x0" }],
+    ['"x4a0" is not a segment of slots', { s: "x4a0" }],
+    ['"4a0x" is not a segment of slots', { s: "4a0x" }],
+    ["stands for 3 values, not 4", { z: "3*10" }],
+    ["there is no lease 0", { l: "[]" }],
+    ["a message is held by nobody", { h: {} }],
+    ["hold i1 is broken", { h: { i1: { t: 5, n: "s", e: 1, i: "2" } } }],
+    ["hold i1 is broken", { h: { i1: { x: "1.00.", t: "5", n: "s", e: 1, i: "2" } } }],
+    ["hold i1 is broken", { h: { i1: { x: "1.00.", t: 5, n: "s", e: "1", i: "2" } } }],
+    ["hold i1 is broken", { h: { i1: "2" } }],
+    ["f is not a string", { b: undefined }],
+  ])("is told apart: %s", (problem, broken) => {
+    expect(() => readRun({ ...good, ...broken }, key)).toThrow(problem);
   });
 
   it("has a key that is no run's", () => {
