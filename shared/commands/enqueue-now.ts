@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { MESSAGES_PER_RUN, RECORDS_PER_COMMIT } from "../domain/limits.ts";
 import type { Message } from "../domain/message.ts";
-import { type PartitionRef, partitionFor, type Queue, wireSequence } from "../domain/queue.ts";
+import { isLimited, type PartitionRef, partitionFor, type Queue, wireSequence } from "../domain/queue.ts";
 import { type Refusal, refuse } from "../domain/refusal.ts";
 import { messageIdOf, type Run } from "../domain/run.ts";
 import type { SessionRef } from "../domain/session.ts";
@@ -42,11 +42,12 @@ interface Placed extends Attempt {
 
 /**
  * Puts messages on their queues at once: runs, deduplication ids, capacity and the answer's memory in one commit. `gone`: one
- * of the queues was deleted, and nothing was put.
+ * of the queues was deleted, and nothing was put. `large`: it is more than one commit takes.
  */
-export const enqueueNow = async (context: Context, put: Put): Promise<EnqueueAnswer | Refusal | "gone"> => {
+export const enqueueNow = async (context: Context, put: Put): Promise<EnqueueAnswer | Refusal | "gone" | "large"> => {
   let attempts: readonly Attempt[] = await Promise.all(put.targets.map((target) => begin(context, target)));
   for (let round = 0; round < ROUNDS; round++) {
+    if (recordsOf(attempts) > RECORDS_AT_MOST) return "large";
     const next = await tryOnce(context, put, attempts);
     if (!Array.isArray(next)) return next as EnqueueAnswer | Refusal | "gone";
     attempts = next;
@@ -193,13 +194,21 @@ const makeRoom = async (
 
 /** Records of the one commit that making room on a queue may take. */
 const recordsLeft = (attempts: readonly Attempt[], full: Attempt): number => {
-  const others = attempts.reduce((sum, one) => {
-    const ids = one.messages.filter(({ properties }) => properties.deduplicationId !== undefined).length;
-    const room = one === full ? 0 : (one.room?.changes.length ?? 0);
-    return sum + ids + Math.ceil(one.messages.length / MESSAGES_PER_RUN) + 1 + room;
-  }, 1);
-  return Math.max(1, RECORDS_PER_COMMIT - others);
+  const others = attempts.map((one) => (one === full ? { ...one, room: undefined } : one));
+  return Math.max(1, RECORDS_PER_COMMIT - recordsOf(others));
 };
+
+/** What AWS takes in one transaction. */
+const RECORDS_AT_MOST = 100;
+
+/** Records of the one commit: runs, deduplication ids, capacity, what makes room; and the answer's memory. */
+const recordsOf = (attempts: readonly Attempt[]): number =>
+  attempts.reduce((sum, attempt) => {
+    const wanted = withoutDuplicates(attempt);
+    const ids = wanted.filter(({ properties }) => properties.deduplicationId !== undefined).length;
+    const capacity = isLimited(attempt.queue.settings) ? 1 : 0;
+    return sum + Math.ceil(wanted.length / MESSAGES_PER_RUN) + ids + capacity + (attempt.room?.changes.length ?? 0);
+  }, 1);
 
 /** Messages to put: not those whose deduplication id was met before, in the call or on the queue. */
 const withoutDuplicates = ({ messages, duplicates }: Attempt): readonly Message[] => {

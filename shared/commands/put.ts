@@ -7,6 +7,7 @@ import type { Xid } from "../domain/xid.ts";
 import { Unavailable } from "../store/port.ts";
 import type { Context } from "./context.ts";
 import { enqueueInBranch } from "./dtx/enqueue.ts";
+import { putLarge } from "./dtx/put-large.ts";
 import { enqueueNow } from "./enqueue-now.ts";
 import { findAnswer } from "./idempotency.ts";
 import { fenceCall } from "./sessions/liveness.ts";
@@ -99,9 +100,14 @@ const putThere = async (
   routed: Routed,
 ): Promise<EnqueueAnswer | Refusal | "gone"> => {
   const there = { ...routed, session, idempotency };
-  const answer = xid === undefined ? await enqueueNow(context, there) : await enqueueInBranch(context, there, xid);
+  const answer = xid === undefined ? await putNow(context, there) : await enqueueInBranch(context, there, xid);
   if (answer === "gone" || !isRefusal(answer) || idempotency === undefined) return answer;
   return (await findAnswer(context, idempotency)) ?? answer;
+};
+
+const putNow = async (context: Context, there: Put): Promise<EnqueueAnswer | Refusal | "gone"> => {
+  const answer = await enqueueNow(context, there);
+  return answer === "large" ? putLarge(context, there) : answer;
 };
 
 const deduplicationsOf = ({ targets }: Routed): number =>

@@ -31,7 +31,7 @@ export const enqueueInBranch = async (context: Context, put: Put, xid: Xid): Pro
   const { session: by, idempotency } = put;
   if (by === undefined)
     return refuse("illegal-state", `work in branch ${xid} needs a session that is associated with it`);
-  const listed = await Promise.all(put.targets.map((target) => list(context, target, xid, by)));
+  const listed = await Promise.all(put.targets.map((target) => listAdds(context, target, xid, by)));
   const adds = listed.flatMap((one) => one.adds);
   const answer = answerOf(put.messages, listed);
   const build = async (_: Branch, consistency: Consistency): Promise<Work<EnqueueAnswer> | Refusal> => {
@@ -51,18 +51,24 @@ export const enqueueInBranch = async (context: Context, put: Put, xid: Xid): Pro
   return done;
 };
 
-/** One queue's part of the call. */
-interface Listed extends Target {
+/** One queue's part of a call, as a branch lists it. */
+export interface Listed extends Target {
   /** What is not put, with the first one that has its deduplication id. */
   readonly duplicates: ReadonlyMap<Message, First | Message>;
   readonly wanted: readonly Message[];
   readonly adds: readonly Add[];
 }
 
-const list = async (context: Context, target: Target, xid: Xid, by: SessionRef): Promise<Listed> => {
+/** What a branch lists of one queue's part: the payloads are stored when this returns. */
+export const listAdds = async (
+  context: Context,
+  target: Target,
+  xid: Xid,
+  by: SessionRef | undefined,
+): Promise<Listed> => {
   const duplicates = await findDuplicates(context, target);
   const wanted = target.messages.filter((message) => !duplicates.has(message));
-  return { ...target, duplicates, wanted, adds: await addsFor(context, target.queue, xid, by.name, wanted) };
+  return { ...target, duplicates, wanted, adds: await addsFor(context, target.queue, xid, by?.name, wanted) };
 };
 
 /** Messages whose deduplication id is known to the queue, or stands earlier in the call. */
@@ -92,7 +98,7 @@ const addsFor = (
   context: Context,
   queue: Queue,
   xid: Xid,
-  session: string,
+  session: string | undefined,
   messages: readonly Message[],
 ): Promise<readonly Add[]> => {
   const partition = partitionFor(queue.settings, session, randomInt(queue.settings.partitions));

@@ -1,0 +1,197 @@
+import { randomBytes } from "node:crypto";
+import { type Branch, type Decision, open } from "../../domain/branch.ts";
+import { BRANCH_TIMEOUT_SECONDS_DEFAULT } from "../../domain/limits.ts";
+import type { Message } from "../../domain/message.ts";
+import type { Add } from "../../domain/operation.ts";
+import { type Queue, queueName, wireSequence } from "../../domain/queue.ts";
+import { type Refusal, refuse } from "../../domain/refusal.ts";
+import { messageIdOf } from "../../domain/run.ts";
+import { parseXid, type Xid } from "../../domain/xid.ts";
+import { deleteBlock, putBlock, putNewBranch } from "../../records/branch.ts";
+import { idempotencyKey, partitionName } from "../../records/keys.ts";
+import type { First } from "../../records/remembered.ts";
+import { Unavailable } from "../../store/port.ts";
+import type { Context } from "../context.ts";
+import { findAnswer, rememberAnswer } from "../idempotency.ts";
+import { deleteChunksOf, eachOf } from "../payload.ts";
+import type { EnqueueAnswer, Put } from "../put.ts";
+import { answerOf, type Became } from "../put-answer.ts";
+import { recordsOf } from "./apply-at-once.ts";
+import { finishDecided } from "./complete.ts";
+import { partitionOfAdd } from "./effects.ts";
+import { type Listed, listAdds } from "./enqueue.ts";
+import { loadQueues, takePositions } from "./gather.ts";
+import { canReserve, makeRoomForBranch, RESERVATIONS, reservations } from "./room.ts";
+
+/** How often room is made on ring queues that others fill at the same time. */
+const ROUNDS_FOR_ROOM = 8;
+/** Records that the operations of one block touch: one commit applies it. */
+const RECORDS_PER_BLOCK = 80;
+
+/**
+ * Puts messages that go to more queues than one commit takes: as a branch of its own that is decided from the first. One
+ * write makes it count, all of it or nothing; then it is applied block by block, by this call, or by recovery when this one
+ * is cut off (`completed: false` when its time is over before). `gone`: a queue was deleted, and nothing was put.
+ */
+export const putLarge = async (context: Context, put: Put): Promise<EnqueueAnswer | Refusal | "gone"> => {
+  const xid = ownXid();
+  const listed = await Promise.all(put.targets.map((target) => listAdds(context, target, xid, put.session)));
+  const adds = listed.flatMap((one) => one.adds);
+  const decided = await decide(context, put, xid, listed, adds);
+  if (decided === "gone" || !("branch" in decided)) {
+    await deleteChunksOf(
+      context,
+      adds.map((add) => add.payload),
+    );
+    return decided;
+  }
+  try {
+    await finishDecided(context, decided.branch);
+    return decided.answer;
+  } catch (error) {
+    // It is decided: others bring it to its end.
+    if (error instanceof Unavailable) return { ...decided.answer, completed: false };
+    throw error;
+  }
+};
+
+/** Of the highest format, which nobody else's is likely to be, and random. */
+const ownXid = (): Xid => {
+  const xid = parseXid(`2147483647.${randomBytes(16).toString("hex")}.`);
+  if (xid === undefined) throw new Error("an xid of our own is none");
+  return xid;
+};
+
+interface Decided {
+  readonly branch: Branch;
+  readonly answer: EnqueueAnswer;
+}
+
+const decide = async (
+  context: Context,
+  put: Put,
+  xid: Xid,
+  listed: readonly Listed[],
+  adds: readonly Add[],
+): Promise<Decided | EnqueueAnswer | Refusal | "gone"> => {
+  for (let round = 0; round < ROUNDS_FOR_ROOM; round++) {
+    const queues = await loadQueues(context, adds);
+    if (listed.some(({ queue, adds: own }) => own.length > 0 && !queues.has(queueName(queue)))) return "gone";
+    const reserving = reservations(adds, queues);
+    // Beside them stand the branch and the answer's memory.
+    if (reserving.length > RESERVATIONS - 2) {
+      return refuse("resource-limit-exceeded", `a call puts on at most ${RESERVATIONS - 2} queues with limits`);
+    }
+    if (!(await canReserve(context, adds, queues))) {
+      if (await makeRoomForBranch(context, adds, round === 0)) continue;
+      return fullOf(listed);
+    }
+    const positions = await takePositions(context, adds);
+    if (adds.some((add) => positions[partitionName(partitionOfAdd(add))] === undefined)) return "gone";
+    const branch = await putAside(context, put, xid, adds, positions);
+    const answer = answerOf(put.messages, becameOf(listed, positions));
+    const { idempotency } = put;
+    const commit = await context.store.commit([
+      putNewBranch(branch),
+      ...reserving,
+      ...(idempotency === undefined ? [] : [rememberAnswer(idempotency, answer, context.now())]),
+    ]);
+    if (commit.done) return { branch, answer };
+    await eachOf(branch.blocks, async (block) => {
+      await context.store.commit([deleteBlock(branch, block)]);
+    });
+    const key = idempotency && idempotencyKey(idempotency.principal, idempotency.key);
+    const isRepeat = key !== undefined && commit.failures.some(({ write }) => write.key.pk === key.pk);
+    const known = isRepeat && idempotency !== undefined ? await findAnswer(context, idempotency) : undefined;
+    if (known !== undefined) return known;
+  }
+  return fullOf(listed);
+};
+
+const fullOf = (listed: readonly Listed[]): Refusal =>
+  refuse("resource-limit-exceeded", `one of the ${listed.length} queues is full`);
+
+/** The branch, decided, with its operations in blocks that are stored. */
+const putAside = async (
+  context: Context,
+  { session }: Put,
+  xid: Xid,
+  adds: readonly Add[],
+  positions: Readonly<Record<string, number>>,
+): Promise<Branch> => {
+  const nowMs = context.now();
+  const incarnation = randomBytes(6).toString("base64url");
+  const by = session ?? { name: "", epoch: 0 };
+  const branch = open(xid, incarnation, by, BRANCH_TIMEOUT_SECONDS_DEFAULT, nowMs);
+  const blocks = blocksOf(adds).map((operations, i) => ({ version: branch.version + i, operations }));
+  await eachOf(blocks, async ({ version, operations }) => {
+    await context.store.commit([putBlock({ ...branch, version }, operations)]);
+  });
+  const decision: Decision = {
+    outcome: "commit",
+    decidedAtMs: nowMs,
+    leaves: "none",
+    reason: "published to many queues",
+    isRepeatable: true,
+    positions,
+    isReserved: true,
+    dropped: 0,
+  };
+  return {
+    ...branch,
+    version: branch.version + blocks.length,
+    state: { name: "deciding", preparedAtMs: nowMs, decision },
+    associations: [],
+    workers: [],
+    blocks: blocks.map(({ version }) => version),
+    messages: adds.reduce((sum, add) => sum + add.sizes.length, 0),
+  };
+};
+
+const blocksOf = (adds: readonly Add[]): readonly (readonly Add[])[] => {
+  const blocks: Add[][] = [];
+  for (const add of adds) {
+    const last = blocks.at(-1);
+    if (last !== undefined && recordsOf([...last, add]) <= RECORDS_PER_BLOCK) last.push(add);
+    else blocks.push([add]);
+  }
+  return blocks;
+};
+
+/** Positions are given in the order of the operations, as the commit of each block will. */
+const becameOf = (listed: readonly Listed[], positions: Readonly<Record<string, number>>): readonly Became[] => {
+  const next = new Map(Object.entries(positions));
+  return listed.map(({ queue, messages, wanted, adds, duplicates }): Became => {
+    const placed = adds.flatMap((add) => {
+      const at = partitionName(partitionOfAdd(add));
+      const position = next.get(at) ?? 0;
+      next.set(at, position + add.sizes.length);
+      return add.sizes.map((_, index) => firstOf(queue, add, position, index));
+    });
+    const firsts = new Map(
+      wanted.flatMap((message, i) => {
+        const first = placed[i];
+        return first === undefined ? [] : [[message, named(message, first)] as const];
+      }),
+    );
+    const known = [...duplicates].flatMap(
+      ([
+        {
+          properties: { deduplicationId: id },
+        },
+        first,
+      ]) => (id !== undefined && "sequence" in first ? [[id, first] as const] : []),
+    );
+    return { queue, messages, firsts, duplicates: new Map(known) };
+  });
+};
+
+const firstOf = ({ settings }: Queue, add: Add, position: number, index: number): First => ({
+  messageId: messageIdOf(add.messageIdBase, index),
+  sequence: wireSequence(position + index, add.partition, settings.partitions),
+});
+
+const named = ({ properties }: Message, first: First): First => ({
+  ...first,
+  messageId: properties.messageId ?? first.messageId,
+});
