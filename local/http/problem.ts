@@ -1,5 +1,3 @@
-import { REQUEST_BYTES } from "../../shared/domain/limits.ts";
-
 /** A refusal that the gateway itself makes, before or instead of a handler: `application/problem+json`. */
 export interface Problem {
   readonly status: number;
@@ -36,7 +34,9 @@ export const malformedRequest = (detail: string): Problem => ({
   detail,
 });
 
-/** Said of what the service takes, not of what the gateway would pass on. */
+/** What the service takes of a request, which is less than the gateway passes on: a refusal of either names this. */
+const REQUEST_BYTES = 5 * 1024 * 1024;
+
 export const payloadTooLarge = (): Problem => ({
   status: 413,
   code: "payload-too-large",

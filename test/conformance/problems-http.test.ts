@@ -127,7 +127,10 @@ describe("a large request", () => {
   it("of 30 MiB is 413 too, and the service goes on", async () => {
     const queue = await newQueue(c);
     const rawBody = JSON.stringify({ messages: [{ body: "x".repeat(30 * MIB) }] });
-    expectRefused(await c.call("POST", `/queues/${queue}/messages`, { rawBody }), "payload-too-large");
+    const answer = await c.call("POST", `/queues/${queue}/messages`, { rawBody });
+    expectRefused(answer, "payload-too-large");
+    // The service's own bound, although the gateway's is another.
+    expect(answer.problem?.detail).toBe(`a request has at most ${5 * MIB} bytes`);
     expectOk(await c.enqueue(queue, [{ body: "small" }]), 201);
   });
 
