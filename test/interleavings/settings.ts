@@ -14,4 +14,4 @@ export const seed = Number(process.env.SEED ?? (isThorough ? Math.floor(Math.ran
 /** One order, as a failure printed it: together with `-t` and the scenario's name. */
 export const schedule = process.env.SCHEDULE;
 
-export const TIMEOUT_MS = isThorough ? 600_000 : 120_000;
+export const TIMEOUT_MS = isThorough ? 1_800_000 : 120_000;
