@@ -57,4 +57,21 @@ describe("a delivery id", () => {
   ])("is not one with %s", (_, text) => {
     expect(parseDelivery(idOf(text))).toBeUndefined();
   });
+
+  it("is nothing but itself: no sign before or after it, no text around what it stands for", () => {
+    const text = "0/5/7/token/generation/queue";
+    const id = idOf(text);
+    expect(parseDelivery(id)).toBeDefined();
+    const others = [
+      `!${id}`,
+      `${id}!`,
+      `${id}=`,
+      `${id} `,
+      "",
+      idOf(`x${text}`),
+      idOf(`1000${text}`),
+      idOf(`${text}\nx`),
+    ];
+    expect(others.map(parseDelivery)).toEqual(others.map(() => undefined));
+  });
 });

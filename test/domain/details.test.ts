@@ -35,71 +35,74 @@ const almostCrowded = { ...crowded, workers: crowded.workers.slice(1) };
 const plain = { suspend: false, fail: false };
 
 describe("a refusal says", () => {
-  it.each<[string, Verdict | Refusal | undefined]>([
-    ["session s does not exist", fence(undefined, at, nowMs)],
-    ["epoch 2 is not the current one of session s", fence(attached, { ...at, epoch: 2 }, nowMs)],
-    ["session s has been detached: attach again", fence(close(attached, nowMs), at, nowMs)],
-    ["session s has expired: attach again", fence(attached, at, attached.expiresAtMs)],
-    ["session s has expired: attach again", fence(close(attached, attached.expiresAtMs), at, attached.expiresAtMs)],
-    [`branch ${xid} does not exist`, unknownBranch(xid)],
-    [`branch ${xid} exists and is idle`, startKnown(branchIn("idle"))],
-    ["join and resume exclude each other", startFlags(true, true)],
-    ["suspend and fail exclude each other", endFlags(true, true)],
-    [`session here is already associated with branch ${xid}`, join(branchIn("active"), here)],
-    [`join does not fit branch ${xid}, which is prepared`, join(branchIn("prepared"), here)],
-    ["at most 50 sessions may work in one branch", join(crowded, stranger)],
-    ["not refused", join(almostCrowded, stranger)],
-    [`session stranger has suspended nothing in branch ${xid}`, resume(branchIn("suspended"), stranger)],
-    [`session stranger is not associated with branch ${xid}`, end(branchIn("active"), xid, stranger, plain)],
+  it.each<[string, () => Verdict | Refusal | undefined]>([
+    ["session s does not exist", () => fence(undefined, at, nowMs)],
+    ["epoch 2 is not the current one of session s", () => fence(attached, { ...at, epoch: 2 }, nowMs)],
+    ["session s has been detached: attach again", () => fence(close(attached, nowMs), at, nowMs)],
+    ["session s has expired: attach again", () => fence(attached, at, attached.expiresAtMs)],
+    [
+      "session s has expired: attach again",
+      () => fence(close(attached, attached.expiresAtMs), at, attached.expiresAtMs),
+    ],
+    [`branch ${xid} does not exist`, () => unknownBranch(xid)],
+    [`branch ${xid} exists and is idle`, () => startKnown(branchIn("idle"))],
+    ["join and resume exclude each other", () => startFlags(true, true)],
+    ["suspend and fail exclude each other", () => endFlags(true, true)],
+    [`session here is already associated with branch ${xid}`, () => join(branchIn("active"), here)],
+    [`join does not fit branch ${xid}, which is prepared`, () => join(branchIn("prepared"), here)],
+    ["at most 50 sessions may work in one branch", () => join(crowded, stranger)],
+    ["not refused", () => join(almostCrowded, stranger)],
+    [`session stranger has suspended nothing in branch ${xid}`, () => resume(branchIn("suspended"), stranger)],
+    [`session stranger is not associated with branch ${xid}`, () => end(branchIn("active"), xid, stranger, plain)],
     [
       `end with suspend does not fit branch ${xid}, which is suspended`,
-      end(branchIn("suspended"), xid, here, { suspend: true, fail: false }),
+      () => end(branchIn("suspended"), xid, here, { suspend: true, fail: false }),
     ],
-    [`branch ${xid} is still associated with session here`, prepare(branchIn("active"), nowMs)],
-    [`prepare does not fit branch ${xid}, which is prepared`, prepare(branchIn("prepared"), nowMs)],
-    [`a two-phase commit does not fit branch ${xid}, which is idle`, commit(branchIn("idle"), false)],
-    [`a one-phase commit does not fit branch ${xid}, which is prepared`, commit(branchIn("prepared"), true)],
-    [`commit does not fit branch ${xid}, which is deciding`, commit(branchIn("deciding to roll back"), false)],
-    [`rollback does not fit branch ${xid}, which is deciding`, rollback(branchIn("deciding to commit"))],
-    [`forget does not fit branch ${xid}, which is active`, forget(branchIn("active"))],
+    [`branch ${xid} is still associated with session here`, () => prepare(branchIn("active"), nowMs)],
+    [`prepare does not fit branch ${xid}, which is prepared`, () => prepare(branchIn("prepared"), nowMs)],
+    [`a two-phase commit does not fit branch ${xid}, which is idle`, () => commit(branchIn("idle"), false)],
+    [`a one-phase commit does not fit branch ${xid}, which is prepared`, () => commit(branchIn("prepared"), true)],
+    [`commit does not fit branch ${xid}, which is deciding`, () => commit(branchIn("deciding to roll back"), false)],
+    [`rollback does not fit branch ${xid}, which is deciding`, () => rollback(branchIn("deciding to commit"))],
+    [`forget does not fit branch ${xid}, which is active`, () => forget(branchIn("active"))],
     [
       `a heuristic decision does not fit branch ${xid}, which is heuristically-committed`,
-      decide(branchIn("heuristically-committed"), "commit", "because"),
+      () => decide(branchIn("heuristically-committed"), "commit", "because"),
     ],
     [
       `setting a timeout does not fit branch ${xid}, which is heuristically-rolled-back`,
-      setTimeout(branchIn("heuristically-rolled-back"), 60, nowMs),
+      () => setTimeout(branchIn("heuristically-rolled-back"), 60, nowMs),
     ],
-    [`session here is not actively associated with branch ${xid}`, mayWork(branchIn("suspended"), xid, here)],
-    [`session stranger is not actively associated with branch ${xid}`, mayWork(undefined, xid, stranger)],
+    [`session here is not actively associated with branch ${xid}`, () => mayWork(branchIn("suspended"), xid, here)],
+    [`session stranger is not actively associated with branch ${xid}`, () => mayWork(undefined, xid, stranger)],
     [
       `a message call does not fit branch ${xid}, which is rollback-only`,
-      mayWork(branchIn("rollback-only, active here"), xid, here),
+      () => mayWork(branchIn("rollback-only, active here"), xid, here),
     ],
   ])("%s", (detail, told) => {
-    expect(detailOf(told)).toBe(detail);
+    expect(detailOf(told())).toBe(detail);
   });
 });
 
 describe("what is remembered of a branch's end says", () => {
   const reasonOf = (verdict: Verdict): string => ("reason" in verdict ? verdict.reason : "no reason");
 
-  it.each<[string, Verdict]>([
-    ["timed out", prepare(branchIn("timed-out"), nowMs)],
-    ["timed out", commit(branchIn("timed-out"), true)],
-    ["timed out", rollback(branchIn("timed-out"))],
-    ["one-phase commit", commit(branchIn("idle"), true)],
-    ["commit", commit(branchIn("prepared"), false)],
-    ["rollback", rollback(branchIn("idle"))],
-    ["rollback", rollback(branchIn("prepared"))],
-    ["for the test", commit(branchIn("rollback-only"), true)],
-    ["for the test", rollback(branchIn("rollback-only"))],
-    ["for the test", commit(branchIn("deciding to commit"), false)],
-    ["for the test", rollback(branchIn("deciding to roll back"))],
-    ["the operator's", decide(branchIn("prepared"), "commit", "the operator's")],
-    ["for the test", decide(branchIn("deciding, an operator's commit"), "commit", "another one")],
+  it.each<[string, () => Verdict]>([
+    ["timed out", () => prepare(branchIn("timed-out"), nowMs)],
+    ["timed out", () => commit(branchIn("timed-out"), true)],
+    ["timed out", () => rollback(branchIn("timed-out"))],
+    ["one-phase commit", () => commit(branchIn("idle"), true)],
+    ["commit", () => commit(branchIn("prepared"), false)],
+    ["rollback", () => rollback(branchIn("idle"))],
+    ["rollback", () => rollback(branchIn("prepared"))],
+    ["for the test", () => commit(branchIn("rollback-only"), true)],
+    ["for the test", () => rollback(branchIn("rollback-only"))],
+    ["for the test", () => commit(branchIn("deciding to commit"), false)],
+    ["for the test", () => rollback(branchIn("deciding to roll back"))],
+    ["the operator's", () => decide(branchIn("prepared"), "commit", "the operator's")],
+    ["for the test", () => decide(branchIn("deciding, an operator's commit"), "commit", "another one")],
   ])("%s", (reason, verdict) => {
-    expect(reasonOf(verdict)).toBe(reason);
+    expect(reasonOf(verdict())).toBe(reason);
   });
 
   it("who failed it", () => {

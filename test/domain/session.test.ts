@@ -8,6 +8,18 @@ const attached = attach(undefined, "s", 300, nowMs);
 const endMs = nowMs + 300_000;
 
 describe("attach", () => {
+  it("of a name that never had a session begins with nothing behind it", () => {
+    expect(attach(undefined, "s", 300, nowMs)).toEqual({
+      name: "s",
+      version: 1,
+      epoch: 1,
+      state: "attached",
+      timeoutSeconds: 300,
+      expiresAtMs: endMs,
+      detachedEpochs: [],
+    });
+  });
+
   it("starts a new name at epoch 1, alive for its timeout", () => {
     expect(attached).toMatchObject({ name: "s", epoch: 1, state: "attached", timeoutSeconds: 300, expiresAtMs: endMs });
     expect(isAliveAt(attached, 1, nowMs)).toBe(true);
