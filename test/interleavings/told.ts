@@ -14,6 +14,8 @@ interface Bodies extends XaAnswer {
   readonly inDoubt: RecoveryReport["inDoubt"];
   readonly recovery: RecoveryReport;
   readonly stats: QueueStats;
+  readonly bindings: readonly { readonly queue: string; readonly bindingKey: string }[];
+  readonly type: string;
   readonly purged: number;
   readonly more: boolean;
   readonly epoch: number;
@@ -38,6 +40,12 @@ export const told = (answer: Answer<unknown>, labels: Labels): Told => {
   if (body.messages !== undefined) {
     return body.messages.map(({ body: text, duplicate }) => text ?? (duplicate ? "duplicate" : "enqueued")).join(" ");
   }
+  if (body.bindings !== undefined)
+    return body.bindings
+      .map(({ queue }) => labels.get(queue) ?? "another")
+      .toSorted()
+      .join(" ");
+  if (body.type !== undefined) return `${answer.status} ${body.type}`;
   return `${answer.status}${body.epoch === undefined ? "" : ` epoch ${body.epoch}`}`;
 };
 

@@ -7,8 +7,11 @@ import type { Message } from "../../domain/message.ts";
 import type { QueueRef } from "../../domain/queue.ts";
 import { type Route, routeOf } from "../../domain/routing.ts";
 import type { StoredBinding } from "../../records/exchange.ts";
-import type { Store } from "../../store/port.ts";
+import { type Store, Unavailable } from "../../store/port.ts";
 import { bindingsOf, findExchange } from "./stored.ts";
+
+/** How often the bindings are read because they changed meanwhile. */
+const ROUNDS = 20;
 
 interface Known {
   readonly exchange: Exchange;
@@ -40,21 +43,24 @@ export class Router {
   }
 
   async #find(store: Store, name: string): Promise<Known | undefined> {
-    const exchange = await findExchange(store, name);
-    if (exchange === undefined) {
-      this.#known.delete(name);
-      return undefined;
+    for (let round = 0; round < ROUNDS; round++) {
+      const exchange = await findExchange(store, name);
+      const known = this.#known.get(name);
+      if (exchange === undefined) {
+        this.#known.delete(name);
+        return undefined;
+      }
+      if (known !== undefined && isSame(known.exchange, exchange)) return known;
+      const bindings: StoredBinding[] = [];
+      for await (const binding of bindingsOf(store, name)) {
+        if (binding.generation === exchange.generation) bindings.push(binding);
+      }
+      // Read again: only if they did not change meanwhile, these are the bindings of one moment.
+      this.#known.set(name, { exchange, route: routeOf(exchange.type, bindings) });
     }
-    const known = this.#known.get(name);
-    const isCurrent =
-      known?.exchange.generation === exchange.generation && known.exchange.bindingsVersion === exchange.bindingsVersion;
-    if (known !== undefined && isCurrent) return known;
-    const bindings: StoredBinding[] = [];
-    for await (const binding of bindingsOf(store, name)) {
-      if (binding.generation === exchange.generation) bindings.push(binding);
-    }
-    const found = { exchange, route: routeOf(exchange.type, bindings) };
-    this.#known.set(name, found);
-    return found;
+    throw new Unavailable(`the bindings of exchange ${name} change all the time`);
   }
 }
+
+const isSame = (a: Exchange, b: Exchange): boolean =>
+  a.generation === b.generation && a.bindingsVersion === b.bindingsVersion;
