@@ -161,6 +161,7 @@ describe("a new branch", () => {
     const branch = open(xid, "i", here, 90, startedMs);
     expect(seen(branch)).toBe("active, here");
     expect(branch).toMatchObject({ xid, incarnation: "i", session: "here", workers: [here], messages: 0 });
+    expect([branch.operations, branch.blocks]).toEqual([[], []]);
     expect(branch.deadlineMs).toBe(startedMs + 90_000);
   });
 
@@ -176,6 +177,14 @@ describe("a new branch", () => {
 });
 
 describe("a doomed branch", () => {
+  it("says whose end doomed it", () => {
+    const reasonOf = ({ state }: Branch) => (state.name === "rollback-only" ? state.reason : state.name);
+    const told = "ended before the branch was prepared";
+    expect(reasonOf(meet(branchIn("active"), fates("detached"), nowMs))).toBe(`session here ${told}`);
+    expect(reasonOf(meet(branchIn("idle"), fates("alive", "dead"), nowMs))).toBe(`session other ${told}`);
+    expect(reasonOf(doom(branchIn("idle"), "no room"))).toBe("no room");
+  });
+
   const work = { kind: "remove", id: "o", indexes: [0], bytes: 1, isWhole: true } as const;
   const run = { name: "q", generation: "g", partition: 0, position: 0 };
 
@@ -189,5 +198,7 @@ describe("a doomed branch", () => {
     const doomed = doom(branch, "for the test");
     expect(isUndoing(doomed)).toBe(true);
     expect(isUndoing({ ...doomed, operations: [], blocks: [] })).toBe(false);
+    expect(isUndoing({ ...branchIn("timed-out"), ...listed })).toBe(true);
+    expect(isUndoing({ ...branchIn("prepared"), ...listed })).toBe(false);
   });
 });

@@ -84,6 +84,58 @@ describe("a refusal says", () => {
   });
 });
 
+/** A session is who it is by its name and its epoch. */
+describe.each([
+  ["another epoch of the session", { ...here, epoch: here.epoch + 1 }],
+  ["another session at the same epoch", { ...here, name: "elsewhere" }],
+])("%s", (_, by) => {
+  it("is not in the branch", () => {
+    expect(isRefusal(end(branchIn("active"), xid, by, plain))).toBe(true);
+    expect(mayWork(branchIn("active"), xid, by)?.refusal).toBe("illegal-state");
+    expect(mayWork(branchIn("active"), xid, here)).toBeUndefined();
+  });
+
+  it("joins as one that has not worked in it", () => {
+    const branch = branchIn("active");
+    expect(join(branch, by)).toMatchObject({ xa: "XA_OK", branch: { workers: [...branch.workers, by] } });
+  });
+});
+
+describe("what a verb makes of a branch", () => {
+  it("counts nobody twice: who has worked in it, joins as the same", () => {
+    const branch = branchIn("idle");
+    expect(join(branch, here)).toMatchObject({ branch: { workers: branch.workers } });
+  });
+
+  it("refuses one session too many by what it is", () => {
+    expect(join(crowded, stranger)).toMatchObject({ refusal: "resource-limit-exceeded" });
+  });
+
+  it.each(["prepared", "deciding to commit", "heuristically-committed"] as const)(
+    "ends nothing once it is %s, associated or not",
+    (situation) => {
+      const branch = { ...branchIn(situation), associations: [{ ...here, isSuspended: false }] };
+      expect(detailOf(end(branch, xid, here, plain))).toMatch(/^end does not fit branch .*, which is /);
+    },
+  );
+
+  it("is an operator's to keep, however it goes on", () => {
+    const kept = { effect: "complete", leaves: "heuristic" };
+    expect(decide(branchIn("prepared"), "rollback", "because")).toMatchObject({ ...kept, outcome: "rollback" });
+    expect(decide(branchIn("deciding, an operator's commit"), "commit", "because")).toMatchObject({
+      ...kept,
+      outcome: "commit",
+    });
+  });
+
+  it.each(["active", "rollback-only", "prepared", "timed-out"] as const)(
+    "takes a timeout as OK when %s",
+    (situation) => {
+      expect(setTimeout(branchIn(situation), 200, nowMs)).toMatchObject({ xa: "XA_OK" });
+    },
+  );
+});
+
 describe("what is remembered of a branch's end says", () => {
   const reasonOf = (verdict: Verdict): string => ("reason" in verdict ? verdict.reason : "no reason");
 
