@@ -6,7 +6,10 @@ import type { Lane } from "./lane.ts";
 import type { Recorded } from "./operation.ts";
 
 /** A call as it was made: `index` among those of its request. */
-export type Seen = Pick<SdkCall, "index" | "operation" | "input">;
+export interface Seen extends Pick<SdkCall, "index" | "operation" | "input"> {
+  /** It read, and found nothing. */
+  isEmpty: boolean;
+}
 
 export class Injection {
   readonly calls: Seen[] = [];
@@ -44,8 +47,13 @@ export class Injection {
 
   readonly #onCall: OnCall = async (call, next) => {
     const { index, operation, input } = call;
-    this.calls.push({ index, operation, input });
-    const sent = () => this.#keep(next());
+    const seen: Seen = { index, operation, input, isEmpty: false };
+    this.calls.push(seen);
+    const sent = async () => {
+      const answer = await this.#keep(next());
+      seen.isEmpty = (answer as { readonly output?: { readonly Count?: number } }).output?.Count === 0;
+      return answer;
+    };
     if (index === this.#index) {
       this.isStruck = true;
       return this.#fault?.aroundCall?.(this.#struck(call), sent) ?? sent();

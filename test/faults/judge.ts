@@ -35,7 +35,7 @@ export const judge = (
 ): readonly string[] => {
   const alike = expected.filter(({ isRetried }) => isRetried === played.isRetried);
   return [
-    ...(played.isRestless ? ["recovery changes something when it runs again"] : []),
+    ...played.restless.map((record) => `recovery run again makes ${record}`),
     ...peekIsWrong(operation, played, expected),
     ...outcomeIsWrong(operation, played, alike),
     ...(fault.mayLeave ? nothingButOrphans(played, expected) : sameLeft(played, alike)),
@@ -70,8 +70,8 @@ const outcomeIsWrong = (operation: Operation, played: Played, alike: readonly Pl
 
 const withoutCounters = ({ told, seen: { counters: _, ...seen } }: Played) => ({ told, seen });
 
-const outcomeOf = ({ mayBeLate }: Operation, { told, seen }: Played) => ({
-  told: { it: mayBeLate === undefined ? [told] : [] },
+const outcomeOf = ({ mayBeLate }: Operation, { told, also, seen }: Played) => ({
+  told: { it: mayBeLate === undefined ? [told] : [], also: [also] },
   seen,
 });
 

@@ -76,7 +76,7 @@ export class Lane {
         return next();
       };
     }
-    const scene = await operation.setUp(this.stage());
+    const scene = await operation.setUp(this.stage(), this.process);
     const records = await this.records();
     return { operation, scene, states: [...states, records], records, nowMs: this.now() };
   }

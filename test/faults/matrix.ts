@@ -3,14 +3,14 @@ import { fnv1a } from "../../shared/domain/hash.ts";
 import { randomFrom } from "../interleavings/random.ts";
 import type { InProcessService } from "../support/in-process.ts";
 import { type Fault, faults, type Timing } from "./fault.ts";
-import type { Context } from "./injection.ts";
+import type { Seen as Call, Context } from "./injection.ts";
 import { judge, scriptsFor } from "./judge.ts";
 import type { Lane } from "./lane.ts";
 import { Lanes } from "./lanes.ts";
 import { nameOf, type Operation, type Recorded } from "./operation.ts";
 import { type Played, playScript, playStruck, type Strike } from "./play.ts";
 import { hasTimeToLive } from "./records.ts";
-import { onlyFault, seed } from "./settings.ts";
+import { isEach, onlyFault, seed } from "./settings.ts";
 
 /** What became of an operation's cases. */
 export interface Result {
@@ -39,8 +39,9 @@ export class Matrix {
     });
     const expected = await this.#expected(recorded, context);
     const calls = expected.steady[0]?.calls ?? [];
-    const strikes = calls.flatMap(({ index, ...call }) =>
-      faults.filter((fault) => isTried(fault, recorded) && fault.strikes(call)).map((fault) => ({ fault, index })),
+    const strikes = strikesOn(
+      calls,
+      faults.filter((fault) => isTried(fault, recorded)),
     );
     const failures: string[] = [];
     const struck = new Set<number>();
@@ -85,6 +86,21 @@ export class Matrix {
     return { steady, frozen, days };
   }
 }
+
+/**
+ * Every fault at every call that it can happen to. Reads of one list after the other that found nothing (the shards of the
+ * branches) are the same call many times: each is struck, and each fault strikes one of them; `CRASH=each` has them all.
+ */
+const strikesOn = (calls: readonly Call[], tried: readonly Fault[]): readonly Strike[] => {
+  const alike = calls.filter(({ isEmpty, operation }) => isEmpty && operation === "Query");
+  return calls.flatMap((call) => {
+    const turn = alike.length > 2 && !isEach ? alike.indexOf(call) : -1;
+    return tried
+      .filter((fault) => fault.strikes(call))
+      .filter((_, i) => turn === -1 || i % alike.length === turn || turn % tried.length === i)
+      .map((fault) => ({ fault, index: call.index }));
+  });
+};
 
 const isTried = (fault: Fault, { records }: Recorded): boolean =>
   (fault.timing !== "days" || records.some(hasTimeToLive)) &&

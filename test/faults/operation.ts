@@ -3,6 +3,7 @@ import type { Look } from "../interleavings/look.ts";
 import type { Stage } from "../interleavings/scenario.ts";
 import type { Client } from "../support/client.ts";
 import type { Answer } from "../support/http.ts";
+import type { InProcess } from "../support/in-process.ts";
 import type { StoredRecord } from "./records.ts";
 
 export interface Operation {
@@ -10,7 +11,8 @@ export interface Operation {
   readonly route: string;
   /** What tells it from the other operations of its route. */
   readonly how: string;
-  readonly setUp: (stage: Stage) => Promise<Scene>;
+  /** Made by a stage whose only process this is. */
+  readonly setUp: (stage: Stage, process: InProcess) => Promise<Scene>;
   /** Each message is decided on its own: some may have been, when the process stops. */
   readonly isByMessage?: true;
   /** An ordinary read answers it: it may tell what was true a moment ago. Why that is so. */
@@ -21,8 +23,12 @@ export interface Operation {
 export interface Scene {
   readonly look: Look;
   /** The one request, made by a client without context; the same one each time. Without it the schedule runs. */
-  readonly send?: (client: Client) => Promise<Answer<unknown>>;
+  readonly send?: Send;
+  /** What else everyone is told, the same whenever the same is there. */
+  readonly tell?: Send;
 }
+
+export type Send = (client: Client) => Promise<Answer<unknown>>;
 
 /** A scene as it stands in the table, to be shown as often as it is wanted. */
 export interface Recorded {

@@ -1,10 +1,12 @@
 /** One case: the scene, the request with or without a fault, a crash, recovery, the client's retry, and what is there then. */
 import { type Counters, type Look, lookAt, type Seen } from "../interleavings/look.ts";
 import { type Labels, type Told, told } from "../interleavings/told.ts";
+import type { Answer } from "../support/http.ts";
 import { expectOk, stateOf } from "../support/moves.ts";
+import type { BranchView } from "../support/shapes.ts";
 import { DAYS_MS, type Fault, FROZEN_MS, type Timing } from "./fault.ts";
 import { type Context, Injection, type Seen as SeenCall } from "./injection.ts";
-import { keyOf } from "./records.ts";
+import { keyOf, textOfRecord } from "./records.ts";
 
 /** What happens before the crash, or after recovery. */
 export type Step = "act" | "frozen" | "days";
@@ -18,7 +20,8 @@ export interface Script {
 export interface Peek {
   readonly queues: Readonly<Record<string, string>>;
   readonly branches: Readonly<Record<string, string>>;
-  readonly sessions: Readonly<Record<string, Told>>;
+  /** What else everyone is told. */
+  readonly also: string;
   readonly counters: Readonly<Record<string, Counters & { readonly changes: number }>>;
 }
 
@@ -29,11 +32,13 @@ export interface Played {
   readonly isRetried: boolean;
   /** After the crash and recovery, before the retry. */
   readonly peek: Peek;
+  /** What else everyone is told in the end. */
+  readonly also: string;
   readonly seen: Seen;
   /** Records of messages and branches, by kind, when everything was taken apart. */
   readonly left: Readonly<Record<string, number>>;
-  /** Whether recovery changed anything when it ran a second time. */
-  readonly isRestless: boolean;
+  /** What recovery changed when it ran a second time. */
+  readonly restless: readonly string[];
   readonly calls: readonly SeenCall[];
   readonly isStruck: boolean;
 }
@@ -69,8 +74,8 @@ const play = async (context: Context, script: Script, injection: Injection): Pro
   await follow(context, script.before, act);
   await injection.settled();
   await process.restart();
-  const isRestless = await recover(context);
-  const peek = await peekAt(context, scene.look);
+  const restless = await recover(context);
+  const peek = { ...(await peekAt(context, scene.look)), also: await tellOf(context) };
   const isScripted = script.after.length > 0;
   if (isScripted) await follow(context, script.after, act);
   const isRetried = isScripted || (answer === undefined && script.before.includes("act"));
@@ -79,14 +84,17 @@ const play = async (context: Context, script: Script, injection: Injection): Pro
     await act();
   }
   await injection.retried();
-  const seen = await lookAt(lane.stage(), scene.look);
+  const also = await tellOf(context);
+  const seen =
+    recorded.operation.isLarge === true ? await lookAtLarge(context) : await lookAt(lane.stage(), scene.look);
   return {
     told: answer ?? "nothing",
     isRetried,
     peek,
+    also,
     seen,
     left: kindsOf((await lane.records()).map(keyOf)),
-    isRestless,
+    restless,
     calls: injection.calls,
     isStruck: injection.isStruck,
   };
@@ -109,36 +117,38 @@ const ask = async ({ lane, recorded }: Context): Promise<Told | undefined> => {
     return "it ran";
   }
   const answer = await scene.send(lane.process.client);
-  return answer.status === 503 && answer.problem?.retryable === true ? undefined : told(answer, labelsOf(scene.look));
+  if (answer.status === 503 && answer.problem?.retryable === true) return undefined;
+  const state =
+    answer.problem === undefined && (answer.body as { readonly operations?: object } | undefined)?.operations;
+  return state ? toldOfBranch(answer as Answer<BranchView>) : told(answer, labelsOf(scene.look));
 };
+
+const toldOfBranch = ({ body }: Answer<BranchView>): Told => body.state;
 
 const labelsOf = ({ queues = {}, branches = {}, sessions = {} }: Look): Labels =>
   new Map([queues, branches, sessions].flatMap((named) => Object.entries(named).map(([label, name]) => [name, label])));
 
 /** Once; twice when it did something: then the second run must find nothing to do. */
-const recover = async ({ lane, recorded }: Context): Promise<boolean> => {
+const recover = async ({ lane, recorded }: Context): Promise<readonly string[]> => {
   const { client } = lane.process;
-  if (recorded.scene.look.isSwept === true) await lane.process.runSchedule();
+  // A schedule that was cut off runs again a minute later.
+  if (recorded.scene.look.isSwept === true || recorded.scene.send === undefined) await lane.process.runSchedule();
+  // Where nothing is that it could find, it reads only empty lists.
+  if (!(await lane.records()).some((record) => keyOf(record).startsWith("TPL#"))) return [];
   const { finished, rolledBack } = expectOk(await client.recovery());
-  if (finished + rolledBack === 0) return false;
-  const before = JSON.stringify(await lane.records());
+  if (finished + rolledBack === 0) return [];
+  const texts = async () => (await lane.records()).map(textOfRecord);
+  const before = new Set(await texts());
   expectOk(await client.recovery());
-  return before !== JSON.stringify(await lane.records());
+  return (await texts()).filter((text) => !before.has(text));
 };
 
-const peekAt = async ({ lane }: Context, { queues = {}, branches = {}, sessions = {} }: Look): Promise<Peek> => {
+const peekAt = async ({ lane }: Context, { queues = {}, branches = {} }: Look): Promise<Omit<Peek, "also">> => {
   const { client } = lane.process;
   const counters: Record<string, Counters & { readonly changes: number }> = {};
   const labels: Labels = new Map();
-  const peek: { queues: Record<string, string>; branches: Record<string, string>; sessions: Record<string, Told> } = {
-    queues: {},
-    branches: {},
-    sessions: {},
-  };
+  const peek: { queues: Record<string, string>; branches: Record<string, string> } = { queues: {}, branches: {} };
   for (const [label, xid] of Object.entries(branches)) peek.branches[label] = await stateOf(client, xid);
-  for (const [label, session] of Object.entries(sessions)) {
-    peek.sessions[label] = told(await client.getSession(session), labels);
-  }
   for (const [label, queue] of Object.entries(queues)) {
     const answer = await client.getQueue(queue);
     if (answer.problem?.code === "not-found") {
@@ -156,6 +166,17 @@ const peekAt = async ({ lane }: Context, { queues = {}, branches = {}, sessions 
     peek.queues[label] = `${String(browsed)} | ${String(told(answer, labels))}`;
   }
   return { ...peek, counters };
+};
+
+/** What stands there, without taking it apart: that would be a write for each of its many runs. */
+const lookAtLarge = async (context: Context): Promise<Seen> => {
+  const { queues, branches, counters } = await peekAt(context, context.recorded.scene.look);
+  return { queues, branches, sessions: {}, drained: [], room: {}, counters };
+};
+
+const tellOf = async ({ lane, recorded }: Context): Promise<string> => {
+  const answer = await recorded.scene.tell?.(lane.process.client);
+  return answer === undefined ? "" : (answer.problem?.code ?? JSON.stringify(answer.body));
 };
 
 /** How many records there are of each kind that does not outlast its messages or its branch. */

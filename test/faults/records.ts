@@ -70,6 +70,14 @@ const keyAttributes = (record: StoredRecord): Record<string, AttributeValue> =>
     }),
   );
 
+/** A record as text that is equal when the record is: a map's fields have no order of their own. */
+export const textOfRecord = (record: StoredRecord): string =>
+  `${keyOf(record)} ${JSON.stringify(record, (_, inner: unknown) => {
+    if (inner instanceof Uint8Array) return Buffer.from(inner).toString("hex");
+    const isMap = typeof inner === "object" && inner !== null && !Array.isArray(inner);
+    return isMap ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1))) : inner;
+  })}`;
+
 /** Whether the record's time to live has ended. */
 export const isEnded = (record: StoredRecord, nowMs: number): boolean => {
   const ttl = record[names.timeToLiveAttribute]?.N;
@@ -106,12 +114,10 @@ export const seenBefore = (
   const partitions = partitionsReadBy(operation, input);
   const part = (state: readonly StoredRecord[] = []) =>
     state.filter((record) => partitions.has(record[names.partitionKey]?.S ?? ""));
-  const now = JSON.stringify(part(states.at(-1)).map(keyed).sort());
-  const before = states.findLast((state) => JSON.stringify(part(state).map(keyed).sort()) !== now);
+  const now = JSON.stringify(part(states.at(-1)).map(textOfRecord).sort());
+  const before = states.findLast((state) => JSON.stringify(part(state).map(textOfRecord).sort()) !== now);
   return part(before);
 };
-
-const keyed = (record: StoredRecord): string => `${keyOf(record)} ${JSON.stringify(record)}`;
 
 /** The same read, of another table; answered as if it were of the first. */
 export const readElsewhere = async (

@@ -1,7 +1,13 @@
 /** What a run of this folder is told by its environment. */
 
 /** Every operation, instead of the few that `npm test` has the time for. */
-export const isThorough = process.env.CRASH === "all";
+export const isThorough = process.env.CRASH === "all" || process.env.CRASH === "each";
+
+/** Also every fault at every one of calls that are alike. */
+export const isEach = process.env.CRASH === "each";
+
+/** What `npm test` has the time for. */
+export const SMOKE: readonly string[] = ["POST /queues/{queue}/messages one", "POST /dtx/{xid}/commit in two phases"];
 
 /** Only operations whose name has this in it. */
 export const only = process.env.OPERATION;

@@ -39,9 +39,6 @@ export const queueOf = async (
 export const leasedOf = async (client: Client, queue: string, count: number): Promise<readonly string[]> =>
   (await take(client, queue, count)).map(({ deliveryId }) => deliveryId);
 
-/** A session that outlasts the scene. */
-export const sessionOf = (stage: Stage): Promise<InSession> => stage.lastingSession();
-
 export interface Working extends InSession {
   readonly a: string;
   readonly b: string;
@@ -50,6 +47,8 @@ export interface Working extends InSession {
 
 export interface Work {
   readonly settings?: QueueSettings;
+  /** Of b, beside those. */
+  readonly ofB?: QueueSettings;
   readonly bytes?: number;
   readonly session?: InSession;
   readonly timeoutSeconds?: number;
@@ -59,9 +58,12 @@ export interface Work {
  * A branch at work: it has accepted m01 and m02 (of m01 to m04 on a, enqueued by two calls) and published m05 and m06 to b, where m00
  * stands.
  */
-export const working = async (stage: Stage, { settings = {}, bytes = 0, ...more }: Work = {}): Promise<Working> => {
+export const working = async (
+  stage: Stage,
+  { settings = {}, ofB = {}, bytes = 0, ...more }: Work = {},
+): Promise<Working> => {
   const a = await queueOf(stage, [numbered(3), numbered(1, 3)], settings, bytes);
-  const b = await queueOf(stage, [["m00"]], settings);
+  const b = await queueOf(stage, [["m00"]], { ...settings, ...ofB });
   const { session, epoch } = more.session ?? (await stage.lastingSession());
   const x = newXid();
   const worker = await begin(stage.client.with({ session, epoch }), x, more.timeoutSeconds ?? 3600);
