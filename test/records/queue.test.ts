@@ -263,6 +263,7 @@ describe("the end of a queue", () => {
     const queue = queueOf({ deadLetterQueue: "d" });
     const item = itemAt(deleteQueue(queue, 99), deletedKey.sk);
     expect(readDeletedQueue(item)).toEqual({ ...queue, deletedAtMs: 99 });
+    expect(readDeletedQueue({ ...item, sk: "a.long-name#g" })).toMatchObject({ name: "a.long-name", generation: "g" });
     expect(() => readDeletedQueue({ ...item, pk: "QUEUE#q" })).toThrow("is not a deleted queue");
     expect(() => readDeletedQueue({ ...item, settings: "none" })).toThrow("settings is not a map");
     expect(() => readDeletedQueue({ ...item, at: undefined })).toThrow(Unreadable);

@@ -25,10 +25,10 @@ const itemOf = (write: Write): Item => (write.kind === "put" ? stored(write.key,
 const lasting = { until: nowMs + DAY_SECONDS * 1000, ttl: 1_800_000_000 + DAY_SECONDS };
 
 describe("a deduplication id", () => {
-  const write = putDeduplication(queue, "d", { messageId: "m", sequence: "17" }, nowMs);
+  const put = () => putDeduplication(queue, "d", { messageId: "m", sequence: "17" }, nowMs);
 
   it("is put where none is in force, for a day", () => {
-    expect(write).toMatchObject({
+    expect(put()).toMatchObject({
       kind: "put",
       key: { pk: "DEDUP#q#g#d", sk: "DEDUP" },
       item: lasting,
@@ -38,16 +38,16 @@ describe("a deduplication id", () => {
   });
 
   it("reads back as what the first message became", () => {
-    expect(readDeduplication(itemOf(write))).toEqual({ messageId: "m", sequence: "17" });
+    expect(readDeduplication(itemOf(put()))).toEqual({ messageId: "m", sequence: "17" });
   });
 });
 
 describe("an idempotency key", () => {
   const answered = { hash: "h", answer: new Uint8Array([1, 2, 3]) };
-  const write = putIdempotency("arn:someone", "k", answered, nowMs);
+  const put = () => putIdempotency("arn:someone", "k", answered, nowMs);
 
   it("is put where none is in force, for a day", () => {
-    expect(write).toMatchObject({
+    expect(put()).toMatchObject({
       kind: "put",
       key: { pk: "IDEMPOTENCY#arn:someone#k", sk: "IDEMPOTENCY" },
       item: lasting,
@@ -57,7 +57,7 @@ describe("an idempotency key", () => {
   });
 
   it("reads back as the request and its answer", () => {
-    const read = readIdempotency(itemOf(write));
+    const read = readIdempotency(itemOf(put()));
     expect([read.hash, [...read.answer]]).toEqual(["h", [1, 2, 3]]);
   });
 });

@@ -46,15 +46,20 @@ describe("a session's record", () => {
   it("is written over nothing, or over the version that was read", () => {
     fc.assert(
       fc.property(sessions, (session) => {
-        expect(writeSession(undefined, session).require).toEqual([{ is: "absent" }]);
-        expect(writeSession(session, session).require).toEqual([{ is: "version", version: session.version }]);
+        const common = { kind: "put", key: { pk: `SESSION#${session.name}`, sk: "STATE" }, otherwise: "reload" };
+        expect(writeSession(undefined, session)).toMatchObject({ ...common, require: [{ is: "absent" }] });
+        expect(writeSession(session, session)).toMatchObject({
+          ...common,
+          require: [{ is: "version", version: session.version }],
+        });
+        expect("det" in asStored(session)).toBe(session.detachedEpochs.length > 0);
       }),
     );
   });
 
   it("is checked for its epoch, its state and its time at once", () => {
     const check = checkSession({ name: "s", epoch: 3 }, 1000);
-    expect(check).toMatchObject({ kind: "check", key: { pk: "SESSION#s", sk: "STATE" } });
+    expect(check).toMatchObject({ kind: "check", key: { pk: "SESSION#s", sk: "STATE" }, otherwise: "reload" });
     expect(check.require).toEqual([
       { is: "equal", path: ["ep"], value: 3 },
       { is: "equal", path: ["st"], value: "attached" },
@@ -74,5 +79,10 @@ describe("a session's record", () => {
     const good: Item = { pk: "SESSION#s", sk: "STATE", v: 1, ep: 1, st: "attached", to: 300, x: 1000 };
     expect(readSession("s", good).epoch).toBe(1);
     expect(() => readSession("s", { ...good, ...broken })).toThrow(Unreadable);
+  });
+
+  it("says which state it does not know", () => {
+    const asleep: Item = { pk: "SESSION#s", sk: "STATE", v: 1, ep: 1, st: "asleep", to: 300, x: 1000 };
+    expect(() => readSession("s", asleep)).toThrow("record SESSION#s STATE: st is asleep");
   });
 });
