@@ -41,6 +41,7 @@ export const routes: readonly Route[] = [
   writes("GET", "/queues/{queue}", "queues/get"),
   writes("DELETE", "/queues/{queue}", "queues/delete"),
   writes("POST", "/queues/{queue}/purge", "queues/purge"),
+  writes("POST", "/queues/{queue}/redrive", "queues/redrive"),
   writes("GET", "/queues/{queue}/messages", "queues/browse"),
   writes("POST", "/queues/{queue}/messages", "queues/enqueue"),
   writes("POST", "/queues/{queue}/deliveries", "queues/acquire"),

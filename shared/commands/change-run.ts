@@ -153,8 +153,8 @@ const move = async (
   return { done: false, found: failure.found, repeated: commit.repeated, counted };
 };
 
-/** The run that the letters become; undefined when the queue was deleted meanwhile. */
-const newRunOn = async (
+/** The run that messages from another one become; undefined when the queue was deleted meanwhile. */
+export const newRunOn = async (
   context: Context,
   target: Queue,
   from: Run,

@@ -61,6 +61,9 @@ describe("what the service answers is what docs/openapi.json says", () => {
     const ids = acquired.body.deliveries.map(({ deliveryId }) => deliveryId);
     documented("deliveries/extend", await c.extend(ids, 60));
     documented("deliveries/reject", await c.reject(ids.slice(0, 1), "not mine"));
+    documented("queues/redrive", await c.redrive(letters));
+    documented("queues/redrive", await c.redrive(letters, letters));
+    documented("queues/redrive", await c.redrive(unique()));
     documented("queues/acquire", await c.acquire(letters, { settle: "none" }));
     documented("deliveries/release", await c.release(ids.slice(1), { delaySeconds: 9 }));
     documented("deliveries/accept", await c.accept(ids));

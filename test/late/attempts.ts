@@ -204,6 +204,17 @@ export const attemptRows: readonly Row[] = [
     },
   }),
   row({
+    route: "POST /queues/{queue}/redrive",
+    how: "of two dead letters",
+    told: "200",
+    async prepare({ others }) {
+      const letters = await newQueue(others);
+      const { ids } = await leased(others, ["m1", "m2"], { deadLetterQueue: letters });
+      expectOk(await others.reject(ids));
+      return (client) => client.redrive(letters);
+    },
+  }),
+  row({
     route: "DELETE /sessions/{session}",
     how: "of its epoch",
     told: "204",
@@ -284,7 +295,7 @@ export const attemptRows: readonly Row[] = [
 const ofQueue = (
   route: string,
   how: string,
-  verb: (client: Client, queue: string) => Promise<Answer<unknown>>,
+  verb: (client: Client, queue: string, other: string) => Promise<Answer<unknown>>,
 ): Row => ({
   carries: "incarnation",
   route,
@@ -292,10 +303,10 @@ const ofQueue = (
   toldUnderWay: ["not-found", "200"],
   mayLand: sweeps,
   async make({ late, others }) {
-    const queue = await newQueue(others, ["old"]);
+    const [queue, other] = [await newQueue(others, ["old"]), await newQueue(others)];
     return {
       knowsBy: `QUEUE#${queue}`,
-      send: () => verb(late, queue),
+      send: () => verb(late, queue, other),
       async next() {
         // It may have been deleted before the first attempt was held.
         expect([204, 404]).toContain((await others.deleteQueue(queue)).status);
@@ -310,4 +321,7 @@ const ofQueue = (
 export const queueRows: readonly Row[] = [
   ofQueue("DELETE /queues/{queue}", "and another queue of its name", (client, queue) => client.deleteQueue(queue)),
   ofQueue("POST /queues/{queue}/purge", "and another queue of its name", (client, queue) => client.purge(queue)),
+  ofQueue("POST /queues/{queue}/redrive", "and another queue of its name", (client, queue, other) =>
+    client.redrive(queue, other),
+  ),
 ];

@@ -102,6 +102,10 @@ function queueCalls(call: Call) {
     deleteQueue: (queue: string, query: { ifEmpty?: boolean; ifUnused?: boolean } = {}) =>
       call("DELETE", `/queues/${queue}${queryString(query)}`),
     purge: (queue: string) => call<{ purged: number; more: boolean }>("POST", `/queues/${queue}/purge`),
+    redrive: (queue: string, to?: string) =>
+      call<{ redriven: number; left: number; more: boolean }>("POST", `/queues/${queue}/redrive`, {
+        body: given({ to }),
+      }),
     browse: (queue: string, query: { after?: string | undefined; limit?: number; cursor?: string | undefined } = {}) =>
       call<MessagePage>("GET", `/queues/${queue}/messages${queryString(query)}`),
     enqueue: (queue: string, messages: readonly MessageInput[], headers: Readonly<Record<string, string>> = {}) =>

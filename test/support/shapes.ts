@@ -17,6 +17,13 @@ export interface MessageInput {
 export interface BrowsedMessage extends MessageInput {
   readonly sequence: string;
   readonly messageId: string;
+  readonly deadLetter?: {
+    readonly queue: string;
+    readonly reason: string;
+    readonly note?: string;
+    readonly deliveryCount: number;
+    readonly deadLetteredAt: string;
+  };
 }
 
 export interface Delivery extends BrowsedMessage {

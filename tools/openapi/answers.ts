@@ -47,6 +47,8 @@ export const queuePage = z.strictObject({ queues: z.array(queue), cursor: z.stri
 
 export const purged = z.strictObject({ purged: count, more: z.boolean() });
 
+export const redriven = z.strictObject({ redriven: count, left: count, more: z.boolean() });
+
 const messageFields = {
   sequence: counter,
   messageId: z.string(),

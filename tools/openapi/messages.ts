@@ -3,7 +3,7 @@ import { browseQuery, queueListQuery } from "../../shared/edge/schemas/browse.ts
 import { deleteQuery } from "../../shared/edge/schemas/delete.ts";
 import { acceptBody, extendBody, rejectBody, releaseBody } from "../../shared/edge/schemas/deliveries.ts";
 import { acquireBody, enqueueBody } from "../../shared/edge/schemas/messages.ts";
-import { settingsBody } from "../../shared/edge/schemas/queues.ts";
+import { redriveBody, settingsBody } from "../../shared/edge/schemas/queues.ts";
 import {
   accepted,
   deliveries,
@@ -14,6 +14,7 @@ import {
   queue,
   queuePage,
   queueWithStats,
+  redriven,
   rejected,
   released,
 } from "./answers.ts";
@@ -57,6 +58,14 @@ export const queueOperations: Operations = {
     summary: "Purge a queue",
     description: "Settles the available messages that stood there when it began. `more`: purge again for the rest.",
     answers: { 200: ["Purged.", purged] },
+    problems: ["not-found"],
+  },
+  "queues/redrive": {
+    summary: "Redrive dead letters",
+    description:
+      "Moves the available dead letters of this queue back to the queues that they came from, or to the one named by `to` (then also messages that are no dead letters), in their order, each in one commit. They keep their `messageId`, lose `deadLetter`, and count no deliveries; deduplication ids are not looked at. A queue that is gone or has no room for all of them leaves the rest here (`left`); a ring drops nothing for them. `more`: redrive again for the rest.",
+    body: redriveBody,
+    answers: { 200: ["Redriven.", redriven] },
     problems: ["not-found"],
   },
   "queues/browse": {

@@ -49,3 +49,6 @@ export const settingsBody = z.strictObject({
   overflow: z.enum(["reject", "ring"], { error: 'must be "reject" or "ring"' }).default(defaultSettings.overflow),
   partitions: integer(1, PARTITIONS).default(defaultSettings.partitions),
 }) satisfies z.ZodType<QueueSettings>;
+
+/** Where dead letters go; left out, each goes back to the queue that it came from. */
+export const redriveBody = z.strictObject({ to: nameText.optional() });
