@@ -37,6 +37,7 @@ export const judge = (
   return [
     ...played.restless.map((record) => `recovery run again makes ${record}`),
     ...peekIsWrong(operation, played, expected),
+    ...countersWentBack(played, expected[scriptsFor[fault.timing].findIndex(({ before }) => !before.includes("act"))]),
     ...outcomeIsWrong(operation, played, alike),
     ...(fault.mayLeave ? nothingButOrphans(played, expected) : sameLeft(played, alike)),
   ];
@@ -46,16 +47,17 @@ const peekIsWrong = (operation: Operation, { peek }: Played, expected: readonly 
   const peeks = expected.map((each) => each.peek);
   const isKnown = peeks.some((each) => textOf(each) === textOf(peek));
   const isWrong = !isKnown && !(operation.isByMessage === true && isMixed(peek, peeks));
-  return [
-    ...(isWrong ? [`after recovery ${textOf(peek)}\n  but ${[...new Set(peeks.map(textOf))].join("\n   or ")}`] : []),
-    ...Object.entries(expected[1]?.peek.counters ?? {}).flatMap(([queue, least]) =>
-      Object.entries(least).flatMap(([name, count]) => {
-        const now = peek.counters[queue]?.[name as keyof typeof least];
-        return now === undefined || now >= count ? [] : [`${name} of ${queue} went back from ${count} to ${now}`];
-      }),
-    ),
-  ];
+  return isWrong ? [`after recovery ${textOf(peek)}\n  but ${[...new Set(peeks.map(textOf))].join("\n   or ")}`] : [];
 };
+
+/** `untouched`: before the request did anything. */
+const countersWentBack = ({ peek }: Played, untouched: Played | undefined): readonly string[] =>
+  Object.entries(untouched?.peek.counters ?? {}).flatMap(([queue, least]) =>
+    Object.entries(least).flatMap(([name, count]) => {
+      const now = peek.counters[queue]?.[name as keyof typeof least];
+      return now === undefined || now >= count ? [] : [`${name} of ${queue} went back from ${count} to ${now}`];
+    }),
+  );
 
 const textOf = ({ counters: _, ...peek }: Peek): string => JSON.stringify(peek);
 
