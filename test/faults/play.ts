@@ -118,12 +118,9 @@ const ask = async ({ lane, recorded }: Context): Promise<Told | undefined> => {
   }
   const answer = await scene.send(lane.process.client);
   if (answer.status === 503 && answer.problem?.retryable === true) return undefined;
-  // A purge whose time was over says so, and is to be sent again.
-  const { purged, more } = (answer.problem === undefined ? (answer.body ?? {}) : {}) as {
-    purged?: number;
-    more?: boolean;
-  };
-  if (purged !== undefined && more === true) return undefined;
+  // A purge or a redrive whose time was over says so, and is to be sent again.
+  const { more } = (answer.problem === undefined ? (answer.body ?? {}) : {}) as { readonly more?: boolean };
+  if (more === true) return undefined;
   const state =
     answer.problem === undefined && (answer.body as { readonly operations?: object } | undefined)?.operations;
   return state ? toldOfBranch(answer as Answer<BranchView>) : told(answer, labelsOf(scene.look));

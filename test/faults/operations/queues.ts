@@ -97,6 +97,20 @@ const purges: readonly Operation[] = [
   },
 ];
 
+const redrives: readonly Operation[] = [
+  {
+    route: "POST /queues/{queue}/redrive",
+    how: "of two runs, to a queue with a limit",
+    isByMessage: true,
+    async setUp(stage) {
+      const d = await queueOf(stage);
+      const q = await queueOf(stage, [numbered(3), numbered(2, 3)], { deadLetterQueue: d, maxMessages: 9 }, BYTES);
+      expectOk(await stage.client.reject((await take(stage.client, q, 5)).map(({ deliveryId }) => deliveryId)));
+      return { look: { queues: { q, d } }, send: (c) => c.redrive(d) };
+    },
+  },
+];
+
 const looks: readonly Operation[] = [
   {
     route: "GET /queues",
@@ -132,4 +146,4 @@ const looks: readonly Operation[] = [
   },
 ];
 
-export const queues: readonly Operation[] = [...declarations, ...deletions, ...purges, ...looks];
+export const queues: readonly Operation[] = [...declarations, ...deletions, ...purges, ...redrives, ...looks];
