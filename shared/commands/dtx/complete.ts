@@ -8,6 +8,7 @@ import type { Context } from "../context.ts";
 import { sweepFreed } from "../queues/sweep-freed.ts";
 import { applyAside } from "./apply-aside.ts";
 import { type Applied, commitAtOnce, fitsOneCommit } from "./apply-at-once.ts";
+import { forgetAsideNow } from "./aside.ts";
 import { addsOf, type Completion, loadQueues, takePositions } from "./gather.ts";
 import { loadOperations } from "./operations.ts";
 import { canReserve, makeRoomForBranch, RESERVATIONS, reservations } from "./room.ts";
@@ -140,7 +141,10 @@ const decide = async (
   const reserving = mustReserve ? reservations(operations, queues) : [];
   const commit = await context.store.commit([ending, ...reserving]);
   if (commit.done) return finishDecided(context, decided);
-  if (commit.failures.some(({ write }) => write === ending)) return "moved";
+  if (commit.failures.some(({ write }) => write === ending)) {
+    if (branch.operations.length > 0) await forgetAsideNow(context, branch);
+    return "moved";
+  }
   if (reserving.length > 0) return "full";
   throw new Unavailable(`branch ${branch.xid} could not be decided`);
 };

@@ -5,11 +5,12 @@ import { isRefusal, type Refusal, refuse } from "../../domain/refusal.ts";
 import { fence, type SessionRef } from "../../domain/session.ts";
 import { mayWork } from "../../domain/verb.ts";
 import type { Xid } from "../../domain/xid.ts";
-import { deleteBlock, putBlock, writeBranch } from "../../records/branch.ts";
+import { putBlock, writeBranch } from "../../records/branch.ts";
 import { operationBytes, operationValue } from "../../records/operation.ts";
 import type { Write } from "../../records/write.ts";
 import { type Consistency, Unavailable } from "../../store/port.ts";
 import type { Context } from "../context.ts";
+import { forgetAside } from "./aside.ts";
 import { isNextLife, nextLife } from "./life.ts";
 import { loadBranchAnd } from "./load.ts";
 import { loadOperations } from "./operations.ts";
@@ -46,10 +47,7 @@ export const workIn = async <R>(
     if (attempted !== undefined && branch !== undefined && (await lists(context, branch, attempted.ids))) {
       return attempted.result;
     }
-    if (aside !== undefined && isAsideInVain(aside, branch)) {
-      await context.store.commit([deleteBlock(aside, aside.version)]);
-      aside = undefined;
-    }
+    if (aside !== undefined && (await forgetAside(context, aside, branch))) aside = undefined;
     const refusal =
       fence(session, by, context.now()) ?? (isNextLife(fit, branch) ? nextLife(xid) : mayWork(branch, xid, by));
     if (refusal === undefined && branch !== undefined) {
@@ -109,10 +107,6 @@ const goesAside = (branch: Branch, operations: readonly Operation[]): boolean =>
   if (branch.operations.length === 0 || operations.length === 0) return false;
   return operationBytes([...branch.operations, ...operations].map(operationValue)) > BRANCH_OPERATIONS_BYTES;
 };
-
-/** Whether a block was put aside at a version of the branch that has passed without listing it: now nobody ever will. */
-const isAsideInVain = (aside: Branch, now: Branch | undefined): boolean =>
-  now?.incarnation !== aside.incarnation || (now.version > aside.version && !now.blocks.includes(aside.version));
 
 /** A branch that lists an operation has it, whoever wrote it since. */
 const lists = async (context: Context, branch: Branch, ids: readonly string[]): Promise<boolean> => {
