@@ -18,7 +18,8 @@ const steps: readonly Step[] = [
   },
   { name: "layers", script: ["tools/layers.ts"] },
   { name: "dead code", script: ["node_modules/knip/bin/knip.js", "--no-config-hints"] },
-  { name: "generated docs", script: ["tools/import-graph.ts", "--check"] },
+  { name: "generated import graph", script: ["tools/import-graph.ts", "--check"] },
+  { name: "generated OpenAPI document", script: ["tools/openapi.ts", "--check"] },
 ];
 
 // Runs every step, also after one failed, so that one run shows all there is to mend. Exits with 1 if any failed.
