@@ -8,7 +8,7 @@ import { addFlow, type Capacity, countEnqueued, moveCapacity, noFlow, positionFr
 import { putNewRun, writeRun } from "../records/run.ts";
 import { Unavailable } from "../store/port.ts";
 import type { Context } from "./context.ts";
-import { clearRoom, dropOldest, freeCapacity, type Room, roomWrites } from "./drop-oldest.ts";
+import { clearRoom, dropOldest, freeCapacity, noRoom, type Room, roomWrites } from "./drop-oldest.ts";
 import {
   type Changed,
   type Counted,
@@ -167,8 +167,6 @@ export const newRunOn = async (
   if (counted === undefined) return undefined;
   return buildRun(context, target, partition, positionFrom(counted, letters.length), letters, context.now());
 };
-
-const noRoom: Room = { changes: [], dropped: noFlow };
 
 /** The letters that the queue has room for: a full one takes the oldest that fit, a ring the newest. */
 const place = async (

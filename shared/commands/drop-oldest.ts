@@ -36,6 +36,9 @@ export interface Room {
   readonly dropped: Flow;
 }
 
+/** There is room as it is. */
+export const noRoom: Room = { changes: [], dropped: noFlow };
+
 export const roomWrites = (room: Room): readonly Write[] =>
   room.changes.map(({ before, after }) => writeRun(before, after));
 

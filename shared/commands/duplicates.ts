@@ -1,3 +1,4 @@
+import type { Message } from "../domain/message.ts";
 import type { QueueRef } from "../domain/queue.ts";
 import { deduplicationKey } from "../records/keys.ts";
 import { type First, ifInForce, readDeduplication } from "../records/remembered.ts";
@@ -18,4 +19,30 @@ export const findFirsts = async (
       return item === undefined ? [] : [[id, readDeduplication(item)] as const];
     }),
   );
+};
+
+/** The same, of the ids that these messages have. */
+export const findFirstsOf = (
+  context: Context,
+  queue: QueueRef,
+  messages: readonly Message[],
+): Promise<ReadonlyMap<string, First>> =>
+  findFirsts(
+    context,
+    queue,
+    messages.flatMap(({ properties: { deduplicationId: id } }) => (id === undefined ? [] : [id])),
+  );
+
+/** Messages to put: not those whose deduplication id was met before, in the call or on the queue. */
+export const withoutDuplicates = (
+  messages: readonly Message[],
+  duplicates: ReadonlyMap<string, First>,
+): readonly Message[] => {
+  const met = new Set(duplicates.keys());
+  return messages.filter(({ properties: { deduplicationId: id } }) => {
+    if (id === undefined) return true;
+    const isNew = !met.has(id);
+    met.add(id);
+    return isNew;
+  });
 };

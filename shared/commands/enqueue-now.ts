@@ -2,18 +2,18 @@ import { randomInt } from "node:crypto";
 import { MESSAGES_PER_RUN, RECORDS_PER_COMMIT } from "../domain/limits.ts";
 import type { Message } from "../domain/message.ts";
 import { isLimited, type PartitionRef, partitionFor, type Queue, wireSequence } from "../domain/queue.ts";
-import { type Refusal, refuse } from "../domain/refusal.ts";
+import { isRefusal, type Refusal, refuse } from "../domain/refusal.ts";
 import { messageIdOf, type Run } from "../domain/run.ts";
 import type { SessionRef } from "../domain/session.ts";
-import { capacityKey, deduplicationKey, idempotencyKey } from "../records/keys.ts";
+import { deduplicationKey, idempotencyKey } from "../records/keys.ts";
 import { addFlow, countEnqueued, type Flow, moveCapacity, noFlow, positionFrom } from "../records/queue.ts";
 import { type First, putDeduplication, readDeduplication } from "../records/remembered.ts";
 import { putNewRun } from "../records/run.ts";
 import type { Key, Write } from "../records/write.ts";
 import { type Failure, Unavailable } from "../store/port.ts";
 import type { Context } from "./context.ts";
-import { clearRoom, dropOldest, hasRoom, type Room, roomWrites } from "./drop-oldest.ts";
-import { findFirsts } from "./duplicates.ts";
+import { clearRoom, dropOldest, hasRoom, noRoom, type Room, roomWrites } from "./drop-oldest.ts";
+import { findFirstsOf, withoutDuplicates } from "./duplicates.ts";
 import { findAnswer, rememberAnswer } from "./idempotency.ts";
 import { buildRun } from "./new-run.ts";
 import { deleteChunksOf } from "./payload.ts";
@@ -28,14 +28,16 @@ const ROUNDS = 20;
 interface Attempt extends Target {
   /** What the first message with a deduplication id became. */
   readonly duplicates: ReadonlyMap<string, First>;
+}
+
+/** Limited queues have room for it: as they are, or when `room` is made in the same commit. */
+interface Fitting extends Attempt {
+  readonly wanted: readonly Message[];
   readonly room: Room | undefined;
-  /** What time had ended was taken away, to make room. */
-  readonly isSwept: boolean;
 }
 
 /** What is about to stand on one queue. */
-interface Placed extends Attempt {
-  readonly wanted: readonly Message[];
+interface Placed extends Fitting {
   readonly runs: readonly Run[];
   readonly firsts: ReadonlyMap<Message, First>;
 }
@@ -45,84 +47,114 @@ interface Placed extends Attempt {
  * of the queues was deleted, and nothing was put. `large`: it is more than one commit takes.
  */
 export const enqueueNow = async (context: Context, put: Put): Promise<EnqueueAnswer | Refusal | "gone" | "large"> => {
-  let attempts: readonly Attempt[] = await Promise.all(put.targets.map((target) => begin(context, target)));
+  let attempts: readonly Attempt[] = await Promise.all(
+    put.targets.map(async (target) => ({
+      ...target,
+      duplicates: await findFirstsOf(context, target.queue, target.messages),
+    })),
+  );
   for (let round = 0; round < ROUNDS; round++) {
-    if (recordsOf(attempts) > RECORDS_AT_MOST) return "large";
-    const next = await tryOnce(context, put, attempts);
-    if (!Array.isArray(next)) return next as EnqueueAnswer | Refusal | "gone";
-    attempts = next;
+    // Positions count: what is refused, and what is known already, takes none.
+    const fitting = await findRoom(context, attempts);
+    if (fitting === "large" || isRefusal(fitting)) return fitting;
+    const placed = await placeAll(context, put, fitting);
+    if (placed === "gone") return "gone";
+    const answer = answerOf(put.messages, placed, true);
+    const commit = await context.store.commit(writesOf(put, placed, answer, context.now()));
+    if (commit.done) {
+      for (const { queue, room } of placed) if (room !== undefined) await clearRoom(context, queue, room);
+      return answer;
+    }
+    await deletePayloads(context, placed);
+    const known = await findRepeat(context, put, commit.failures);
+    if (known !== undefined) return known;
+    attempts = placed.map(({ queue, messages, duplicates }) => ({
+      queue,
+      messages,
+      duplicates: new Map([...duplicates, ...takenIn(queue, messages, commit.failures)]),
+    }));
   }
   throw new Unavailable("a queue changes at every attempt");
 };
 
-/** Positions count: what is known already takes none. */
-const begin = async (context: Context, target: Target): Promise<Attempt> => {
-  const ids = target.messages.flatMap(({ properties: { deduplicationId: id } }) => (id === undefined ? [] : [id]));
-  return { ...target, duplicates: await findFirsts(context, target.queue, ids), room: undefined, isSwept: false };
-};
-
-const tryOnce = async (
+/** Finds room on every limited queue, as things are: rings drop their oldest, what time has ended goes from the others. */
+const findRoom = async (
   context: Context,
-  put: Put,
   attempts: readonly Attempt[],
-): Promise<EnqueueAnswer | Refusal | "gone" | readonly Attempt[]> => {
-  const full = await findFull(context, attempts);
-  if (full !== undefined) return withRoom(context, attempts, full);
-  const placed = await placeAll(context, put, attempts);
-  if (placed === "gone") return "gone";
-  const nowMs = context.now();
-  const answer = answerOf(put.messages, placed);
-  const commit = await context.store.commit([
-    ...placed.flatMap((one) => writesOf(one, nowMs)),
-    ...(put.idempotency === undefined ? [] : [rememberAnswer(put.idempotency, answer, nowMs)]),
-  ]);
-  if (commit.done) {
-    for (const { queue, room } of placed) if (room !== undefined) await clearRoom(context, queue, room);
-    return answer;
+): Promise<readonly Fitting[] | Refusal | "large"> => {
+  const asTheyAre = attempts.map(
+    (one): Fitting => ({ ...one, wanted: withoutDuplicates(one.messages, one.duplicates), room: undefined }),
+  );
+  const areFree = await Promise.all(asTheyAre.map(({ queue, wanted }) => hasRoom(context, queue, inflowOf(wanted))));
+  const full = asTheyAre.filter((_, i) => areFree[i] === false);
+  let records = asTheyAre.reduce((sum, one) => sum + recordsOf(one), 1);
+  // Each that is full takes one record more, at least.
+  if (records + full.length > RECORDS_AT_MOST) return "large";
+  const rooms = new Map<Queue, Room>();
+  for (const [i, one] of full.entries()) {
+    const room = await makeRoom(context, one, Math.max(1, RECORDS_PER_COMMIT - records - (full.length - i - 1)));
+    if (isRefusal(room)) return room;
+    records += room.changes.length;
+    rooms.set(one.queue, room);
   }
-  await deletePayloads(context, placed);
-  return learn(context, put, placed, commit.failures);
+  return asTheyAre.map((one) => ({ ...one, room: rooms.get(one.queue) }));
 };
 
-/** A limited queue without room, as things are. */
-const findFull = async (context: Context, attempts: readonly Attempt[]): Promise<Attempt | undefined> => {
-  const areFree = await Promise.all(
-    attempts.map(
-      async (one) => one.room !== undefined || (await hasRoom(context, one.queue, inflowOf(withoutDuplicates(one)))),
-    ),
-  );
-  return attempts.find((_, i) => areFree[i] === false);
+/** What AWS takes in one transaction. */
+const RECORDS_AT_MOST = 100;
+
+/** Records of one queue in the commit: runs, deduplication ids, capacity. */
+const recordsOf = ({ queue, wanted }: Fitting): number => {
+  const ids = wanted.filter(({ properties }) => properties.deduplicationId !== undefined).length;
+  return Math.ceil(wanted.length / MESSAGES_PER_RUN) + ids + (isLimited(queue.settings) ? 1 : 0);
+};
+
+const makeRoom = async (context: Context, { queue, wanted }: Fitting, records: number): Promise<Room | Refusal> => {
+  const inflow = inflowOf(wanted);
+  const full = refuse("resource-limit-exceeded", `queue ${queue.name} is full`);
+  if (queue.settings.overflow === "ring") {
+    const need = { messages: inflow.inMessages, bytes: inflow.inBytes };
+    return (await dropOldest(context, queue, need, records)) ?? full;
+  }
+  // What time has ended still takes room until someone meets it.
+  const isThere = (await sweepEnded(context, queue)) && (await hasRoom(context, queue, inflow));
+  return isThere ? noRoom : full;
 };
 
 const placeAll = async (
   context: Context,
   put: Put,
-  attempts: readonly Attempt[],
+  fitting: readonly Fitting[],
 ): Promise<readonly Placed[] | "gone"> => {
-  const placed = await Promise.all(attempts.map((one) => place(context, put, one)));
+  const placed = await Promise.all(fitting.map((one) => place(context, put, one)));
   const there = placed.filter((one) => one !== undefined);
   if (there.length === placed.length) return there;
   await deletePayloads(context, there);
   return "gone";
 };
 
-const place = async (context: Context, put: Put, attempt: Attempt): Promise<Placed | undefined> => {
-  const { queue } = attempt;
-  const wanted = withoutDuplicates(attempt);
+const place = async (context: Context, put: Put, fitting: Fitting): Promise<Placed | undefined> => {
+  const { queue, wanted } = fitting;
   const runs = await placeRuns(context, queue, put.session, wanted);
-  return runs && { ...attempt, wanted, runs, firsts: firstsOf(queue, wanted, runs) };
+  return runs && { ...fitting, runs, firsts: firstsOf(queue, wanted, runs) };
 };
 
-const writesOf = ({ queue, wanted, runs, firsts, room }: Placed, nowMs: number): readonly Write[] => [
+const writesOf = (
+  { idempotency }: Put,
+  placed: readonly Placed[],
+  answer: EnqueueAnswer,
+  nowMs: number,
+): readonly Write[] => [
+  ...placed.flatMap((one) => writesOn(one, nowMs)),
+  ...(idempotency === undefined ? [] : [rememberAnswer(idempotency, answer, nowMs)]),
+];
+
+const writesOn = ({ queue, wanted, runs, firsts, room }: Placed, nowMs: number): readonly Write[] => [
   ...runs.map(putNewRun),
-  ...[...firsts].flatMap(
-    ([
-      {
-        properties: { deduplicationId: id },
-      },
-      first,
-    ]) => (id === undefined ? [] : [putDeduplication(queue, id, first, nowMs)]),
-  ),
+  ...[...firsts].flatMap(([message, first]) => {
+    const id = message.properties.deduplicationId;
+    return id === undefined ? [] : [putDeduplication(queue, id, first, nowMs)];
+  }),
   ...moveCapacity(queue, inflowOf(wanted), room?.dropped),
   ...(room === undefined ? [] : roomWrites(room)),
 ];
@@ -133,93 +165,30 @@ const deletePayloads = (context: Context, placed: readonly Placed[]): Promise<vo
     placed.flatMap(({ runs }) => runs.map((run) => run.payload)),
   );
 
-/** What the failed conditions tell: an answer, a refusal, or what the next attempt must know. */
-const learn = async (
+const isAt = ({ write }: Failure, key: Key): boolean => write.key.pk === key.pk && write.key.sk === key.sk;
+
+/** The same request was answered by its twin. */
+const findRepeat = async (
   context: Context,
-  put: Put,
-  placed: readonly Placed[],
+  { idempotency }: Put,
   failures: readonly Failure[],
-): Promise<EnqueueAnswer | Refusal | readonly Attempt[]> => {
-  const foundAt = (key: Key) => failures.find(({ write }) => write.key.pk === key.pk && write.key.sk === key.sk);
-  if (put.idempotency !== undefined && foundAt(idempotencyKey(put.idempotency.principal, put.idempotency.key))) {
-    return (await findAnswer(context, put.idempotency)) ?? placed;
-  }
-  const attempts = placed.map(({ duplicates: known, ...one }): Attempt => {
-    const duplicates = new Map(known);
-    for (const { properties } of one.wanted) {
-      const id = properties.deduplicationId;
-      const found = id === undefined ? undefined : foundAt(deduplicationKey(one.queue, id))?.found;
-      if (id !== undefined && found !== undefined) duplicates.set(id, readDeduplication(found));
-    }
-    return { ...one, duplicates };
+): Promise<EnqueueAnswer | Refusal | undefined> => {
+  if (idempotency === undefined) return undefined;
+  const key = idempotencyKey(idempotency.principal, idempotency.key);
+  return failures.some((failure) => isAt(failure, key)) ? findAnswer(context, idempotency) : undefined;
+};
+
+/** The deduplication ids that others took meanwhile, and what their messages became. */
+const takenIn = (
+  queue: Queue,
+  messages: readonly Message[],
+  failures: readonly Failure[],
+): readonly (readonly [string, First])[] =>
+  messages.flatMap(({ properties: { deduplicationId: id } }) => {
+    const key = id === undefined ? undefined : deduplicationKey(queue, id);
+    const found = key && failures.find((failure) => isAt(failure, key))?.found;
+    return id === undefined || found === undefined ? [] : [[id, readDeduplication(found)] as const];
   });
-  // What turns out to be a duplicate needs no room.
-  const areFewer = attempts.some(({ duplicates }, i) => duplicates.size > (placed[i]?.duplicates.size ?? 0));
-  const full = attempts.find(({ queue, room }) => foundAt(capacityKey(queue)) !== undefined || room !== undefined);
-  if (areFewer || full === undefined) return attempts.map((one) => ({ ...one, room: undefined }));
-  return withRoom(context, attempts, full);
-};
-
-/** The same attempts with room made on the one that is full; a refusal when there can be none. */
-const withRoom = async (
-  context: Context,
-  attempts: readonly Attempt[],
-  full: Attempt,
-): Promise<Refusal | readonly Attempt[]> => {
-  const made = await makeRoom(context, attempts, full);
-  return "queue" in made ? attempts.map((one) => (one === full ? made : one)) : made;
-};
-
-const makeRoom = async (
-  context: Context,
-  attempts: readonly Attempt[],
-  attempt: Attempt,
-): Promise<Refusal | Attempt> => {
-  const { queue } = attempt;
-  const full = refuse("resource-limit-exceeded", `queue ${queue.name} is full`);
-  if (queue.settings.overflow === "reject") {
-    // What time has ended still takes room until someone meets it.
-    if (attempt.isSwept || !(await sweepEnded(context, queue))) return full;
-    return { ...attempt, isSwept: true };
-  }
-  const { inMessages, inBytes } = inflowOf(withoutDuplicates(attempt));
-  const room = await dropOldest(
-    context,
-    queue,
-    { messages: inMessages, bytes: inBytes },
-    recordsLeft(attempts, attempt),
-  );
-  return room === undefined ? full : { ...attempt, room };
-};
-
-/** Records of the one commit that making room on a queue may take. */
-const recordsLeft = (attempts: readonly Attempt[], full: Attempt): number => {
-  const others = attempts.map((one) => (one === full ? { ...one, room: undefined } : one));
-  return Math.max(1, RECORDS_PER_COMMIT - recordsOf(others));
-};
-
-/** What AWS takes in one transaction. */
-const RECORDS_AT_MOST = 100;
-
-/** Records of the one commit: runs, deduplication ids, capacity, what makes room; and the answer's memory. */
-const recordsOf = (attempts: readonly Attempt[]): number =>
-  attempts.reduce((sum, attempt) => {
-    const wanted = withoutDuplicates(attempt);
-    const ids = wanted.filter(({ properties }) => properties.deduplicationId !== undefined).length;
-    const capacity = isLimited(attempt.queue.settings) ? 1 : 0;
-    return sum + Math.ceil(wanted.length / MESSAGES_PER_RUN) + ids + capacity + (attempt.room?.changes.length ?? 0);
-  }, 1);
-
-/** Messages to put: not those whose deduplication id was met before, in the call or on the queue. */
-const withoutDuplicates = ({ messages, duplicates }: Attempt): readonly Message[] => {
-  const met = new Set(duplicates.keys());
-  return messages.filter(({ properties: { deduplicationId: id } }) => {
-    if (id === undefined) return true;
-    const isNew = !met.has(id);
-    met.add(id);
-    return isNew;
-  });
-};
 
 /** The runs at positions taken from the tail, their payloads stored; undefined when the queue was deleted. */
 const placeRuns = async (

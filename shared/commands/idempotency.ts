@@ -1,4 +1,4 @@
-import { deflateRawSync, inflateRawSync } from "node:zlib";
+import { brotliCompressSync, brotliDecompressSync, constants } from "node:zlib";
 import { type Refusal, refuse } from "../domain/refusal.ts";
 import { idempotencyKey } from "../records/keys.ts";
 import { ifInForce, putIdempotency, readIdempotency } from "../records/remembered.ts";
@@ -16,14 +16,17 @@ export const findAnswer = async (
   if (inForce === undefined) return undefined;
   const { hash, answer } = readIdempotency(inForce);
   if (hash !== request.hash) return refuse("idempotency-key-reused", "the key belongs to another request");
-  return JSON.parse(inflateRawSync(answer).toString("utf8")) as EnqueueAnswer;
+  return JSON.parse(brotliDecompressSync(answer).toString("utf8")) as EnqueueAnswer;
 };
 
-/** Remembers the answer in the commit that makes it true. Deflated: its ids and sequences are much alike. */
+/**
+ * Remembers the answer in the commit that makes it true, packed: its ids and sequences are much alike. The window spans the
+ * longest answer, whose queues are the same from message to message: 4 MB stay below the 400 KB of a record.
+ */
 export const rememberAnswer = (request: Idempotency, answer: EnqueueAnswer, nowMs: number): Write =>
-  putIdempotency(
-    request.principal,
-    request.key,
-    { hash: request.hash, answer: deflateRawSync(JSON.stringify(answer)) },
-    nowMs,
-  );
+  putIdempotency(request.principal, request.key, { hash: request.hash, answer: packed(answer) }, nowMs);
+
+const packed = (answer: EnqueueAnswer): Uint8Array =>
+  brotliCompressSync(JSON.stringify(answer), {
+    params: { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_LGWIN]: 22 },
+  });

@@ -1,18 +1,27 @@
 import type { Message } from "../domain/message.ts";
 import type { Queue } from "../domain/queue.ts";
-import type { First } from "../records/remembered.ts";
 import type { EnqueueAnswer, Enqueued } from "./put.ts";
 
-/** What became of the messages of one queue: those that were put, and the first ones that others are duplicates of. */
+/** What a message is on a queue. Without a sequence it waits on its branch. */
 export interface Became {
-  readonly queue: Queue;
-  readonly messages: readonly Message[];
-  readonly firsts: ReadonlyMap<Message, First>;
-  readonly duplicates: ReadonlyMap<string, First>;
+  readonly messageId: string;
+  readonly sequence?: string;
 }
 
-/** The answer for messages that stand on their queues. One is a duplicate when it is one on each of its queues. */
-export const answerOf = (messages: readonly Message[], queues: readonly Became[]): EnqueueAnswer => {
+/** What became of the messages of one queue: of those that were put, and of the first ones that others are duplicates of. */
+export interface BecameOn {
+  readonly queue: Queue;
+  readonly messages: readonly Message[];
+  readonly firsts: ReadonlyMap<Message, Became>;
+  readonly duplicates: ReadonlyMap<string, Became>;
+}
+
+/** The answer for messages by what became of them on each queue. One is a duplicate when it is one on each of its queues. */
+export const answerOf = (
+  messages: readonly Message[],
+  queues: readonly BecameOn[],
+  completed: boolean,
+): EnqueueAnswer => {
   const became = new Map(messages.map((message) => [message, [] as One[]]));
   for (const { queue, messages: own, firsts, duplicates } of queues) {
     const byId = new Map(duplicates);
@@ -26,10 +35,10 @@ export const answerOf = (messages: readonly Message[], queues: readonly Became[]
       became.get(message)?.push({ ...first, queue: queue.name, duplicate: put === undefined });
     }
   }
-  return { messages: messages.map((message) => enqueuedAs(message, became.get(message) ?? [])), completed: true };
+  return { messages: messages.map((message) => enqueuedAs(message, became.get(message) ?? [])), completed };
 };
 
-interface One extends First {
+interface One extends Became {
   readonly queue: string;
   readonly duplicate: boolean;
 }
@@ -39,7 +48,7 @@ const enqueuedAs = ({ properties }: Message, ones: readonly One[]): Enqueued => 
   if (id === undefined) throw new Error("a message has no id");
   return {
     messageId: id,
-    queues: ones.map(({ queue, sequence }) => ({ queue, sequence })),
+    queues: ones.map(({ queue, sequence }) => ({ queue, ...(sequence !== undefined && { sequence }) })),
     duplicate: ones.length > 0 && ones.every(({ duplicate }) => duplicate),
   };
 };

@@ -1,4 +1,4 @@
-import { DEDUPLICATIONS_PER_CALL } from "../domain/limits.ts";
+import { ANSWER_BYTES, DEDUPLICATIONS_PER_CALL, QUEUES_PER_CALL } from "../domain/limits.ts";
 import type { Message } from "../domain/message.ts";
 import type { Queue } from "../domain/queue.ts";
 import { isRefusal, type Refusal, refuse } from "../domain/refusal.ts";
@@ -65,12 +65,14 @@ const ROUNDS = 20;
 
 /**
  * Puts messages where `find` says, all or nothing, in the order given; in a branch they wait there for its commit. `find` is
- * asked again, for what is there now (`fresh`), when a queue that it named is gone.
+ * asked again, for what is there now (`fresh`), when a queue that it named is gone. `whenPut` is told once it is done, not
+ * when a repeated request is only told again.
  */
 export const put = async (
   context: Context,
   call: Putting,
   find: (fresh: boolean) => Promise<Routed | Refusal>,
+  whenPut: (routed: Routed) => Promise<void> = async () => {},
 ): Promise<EnqueueAnswer | Refusal> => {
   for (let round = 0; round < ROUNDS; round++) {
     const [fenced, routed, known] = await Promise.all([
@@ -88,8 +90,22 @@ export const put = async (
     if (deduplicationsOf(routed) > DEDUPLICATIONS_PER_CALL) {
       return refuse("invalid-argument", `a call has at most ${DEDUPLICATIONS_PER_CALL} deduplication ids × queues`);
     }
+    if (routed.targets.length > QUEUES_PER_CALL) {
+      return refuse(
+        "invalid-argument",
+        `a call reaches ${routed.targets.length} queues; at most ${QUEUES_PER_CALL} may be`,
+      );
+    }
+    if (answerBytes(routed) > ANSWER_BYTES) {
+      return refuse(
+        "invalid-argument",
+        "the answer would be too long: send fewer messages to so many queues in a call",
+      );
+    }
     const answer = await putThere(context, call, routed);
-    if (answer !== "gone") return answer;
+    if (answer === "gone") continue;
+    if (!isRefusal(answer)) await whenPut(routed);
+    return answer;
   }
   throw new Unavailable("the queues change at every attempt");
 };
@@ -108,6 +124,17 @@ const putThere = async (
 const putNow = async (context: Context, there: Put): Promise<EnqueueAnswer | Refusal | "gone"> => {
   const answer = await enqueueNow(context, there);
   return answer === "large" ? putLarge(context, there) : answer;
+};
+
+/** Of one message and of one of its queues in the answer, beside what is counted: names of fields, a sequence. */
+const MESSAGE_FORM_BYTES = 60;
+const QUEUE_FORM_BYTES = 50;
+
+/** The most that the answer may be long. Ids are escaped in it, and longer than their characters then. */
+const answerBytes = ({ messages, targets }: Routed): number => {
+  const ids = messages.map(({ properties: { messageId } }) => JSON.stringify(messageId ?? "").length * 3);
+  const copies = targets.map(({ queue, messages: own }) => own.length * (queue.name.length + QUEUE_FORM_BYTES));
+  return [...ids, ...copies].reduce((sum, bytes) => sum + bytes, messages.length * MESSAGE_FORM_BYTES);
 };
 
 const deduplicationsOf = ({ targets }: Routed): number =>

@@ -21,6 +21,9 @@ export const RECORDS_PER_COMMIT = 95;
 /** Deduplication ids × queues in one call: all of them are in its one transaction. */
 export const DEDUPLICATIONS_PER_CALL = 90;
 
+/** Queues that one publish may reach: their positions, and their names in the remembered answer, stay within a record. */
+export const QUEUES_PER_CALL = 2_000;
+
 /** Partitions of a queue: its counters are created and closed in one transaction. */
 export const PARTITIONS = 64;
 export const NAME_LENGTH = 127;

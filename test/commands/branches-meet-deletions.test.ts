@@ -16,14 +16,9 @@ import {
   take,
 } from "../support/moves.ts";
 import { newXid, unique } from "../support/names.ts";
+import { twoProcesses } from "../support/processes.ts";
 
 const service = useInProcessService();
-
-const processes = async () => {
-  const [one, two] = [await service.process("one"), await service.process("two")];
-  await Promise.all([one.restart(), two.restart()]);
-  return [one, two] as const;
-};
 
 const deleted = async (c: Client, queue: string) => expectOk(await c.deleteQueue(queue), 204);
 
@@ -53,7 +48,7 @@ describe("a queue declared anew that a process still knows by its older life", (
   let queue: string;
 
   beforeEach(async () => {
-    const [one, two] = await processes();
+    const [one, two] = await twoProcesses(service);
     [stale, c] = [one.client, two.client];
     queue = await newQueue(stale, ["of the older life"]);
     await anew(c, queue);
@@ -80,7 +75,7 @@ describe("a queue declared anew that a process still knows by its older life", (
 
 describe("a branch that publishes to a queue which is gone at its commit", () => {
   it("finds the dead-letter queue also when the queue goes between its settings and the position", async () => {
-    const [one, two] = await processes();
+    const [one, two] = await twoProcesses(service);
     const deadLetterQueue = await newQueue(one.client);
     const queue = await newQueue(one.client, [], { deadLetterQueue });
     const xid = await publishing(one.client, queue, ["kept"]);
@@ -98,7 +93,7 @@ describe("a branch that publishes to a queue which is gone at its commit", () =>
   });
 
   it("finds the dead-letter queue also when positions were taken before the queue went", async () => {
-    const [one, two] = await processes();
+    const [one, two] = await twoProcesses(service);
     const deadLetterQueue = await newQueue(one.client);
     const queue = await newQueue(one.client, [], { deadLetterQueue });
     const xid = await preparedPublishing(one.client, queue, ["kept"]);
@@ -125,7 +120,7 @@ describe("a branch that publishes to a queue which is gone at its commit", () =>
   });
 
   it("finds the dead-letter queue when a large one was decided before, and others finish it", async () => {
-    const [one, two] = await processes();
+    const [one, two] = await twoProcesses(service);
     const deadLetterQueue = await newQueue(one.client);
     const queue = await newQueue(one.client, [], { deadLetterQueue });
     const s = await newSession(one.client);
@@ -150,7 +145,7 @@ describe("a branch that publishes to a queue which is gone at its commit", () =>
   });
 
   it("still knows the dead-letter queue when the deleted queue is buried", async () => {
-    const [one] = await processes();
+    const [one] = await twoProcesses(service);
     const deadLetterQueue = await newQueue(one.client);
     const queue = await newQueue(one.client, [], { deadLetterQueue });
     const xid = await preparedPublishing(one.client, queue, ["kept"]);
@@ -162,7 +157,7 @@ describe("a branch that publishes to a queue which is gone at its commit", () =>
   });
 
   it("puts into a limited dead-letter queue what has room there, and takes that room", async () => {
-    const [one] = await processes();
+    const [one] = await twoProcesses(service);
     const deadLetterQueue = await newQueue(one.client, [], { maxMessages: 3 });
     const queue = await newQueue(one.client, [], { deadLetterQueue });
     const s = await newSession(one.client);
@@ -181,7 +176,7 @@ describe("a branch that publishes to a queue which is gone at its commit", () =>
   });
 
   it("puts into a ring what is newest", async () => {
-    const [one] = await processes();
+    const [one] = await twoProcesses(service);
     const deadLetterQueue = await newQueue(one.client, ["old", "older"], { maxMessages: 2, overflow: "ring" });
     const queue = await newQueue(one.client, [], { deadLetterQueue });
     const xid = await preparedPublishing(one.client, queue, ["new"]);
@@ -191,7 +186,7 @@ describe("a branch that publishes to a queue which is gone at its commit", () =>
   });
 
   it("is committed when prepared, though the dead-letter queue is full and gets messages of its own", async () => {
-    const [one] = await processes();
+    const [one] = await twoProcesses(service);
     const full = await newQueue(one.client, [], { maxMessages: 1 });
     const queue = await newQueue(one.client, [], { deadLetterQueue: full });
     const s = await newSession(one.client);
@@ -208,7 +203,7 @@ describe("a branch that publishes to a queue which is gone at its commit", () =>
 
 describe("a branch that publishes to more limited queues than one commit can reserve depth on", () => {
   it("is rolled back by prepare and by a one-phase commit, and no defect", async () => {
-    const [one] = await processes();
+    const [one] = await twoProcesses(service);
     const queues = await newQueues(one.client, 100, { maxMessages: 1 });
     const s = await newSession(one.client);
     for (const isOnePhase of [false, true]) {

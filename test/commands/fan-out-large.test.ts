@@ -1,27 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { Client } from "../support/client.ts";
+import { newFanout, standingOn } from "../support/exchanges.ts";
 import { useInProcessService } from "../support/in-process.ts";
-import { bodiesOf, expectOk, expectRefused, newQueue, newQueues } from "../support/moves.ts";
+import { bodiesOf, expectOk, expectRefused, newQueue } from "../support/moves.ts";
 import { unique } from "../support/names.ts";
-import type { QueueSettings } from "../support/shapes.ts";
+import { twoProcesses } from "../support/processes.ts";
 
 const service = useInProcessService();
-
-const processes = async () => {
-  const [one, two] = [await service.process("one"), await service.process("two")];
-  await Promise.all([one.restart(), two.restart()]);
-  return [one, two] as const;
-};
-
-const fanout = async (c: Client, count: number, settings: QueueSettings = {}) => {
-  const exchange = unique("exchange");
-  expectOk(await c.declareExchange(exchange, { type: "fanout" }), 201);
-  const queues = await newQueues(c, count, settings);
-  for (const queue of queues) expectOk(await c.bind(exchange, { queue }), 201);
-  return { exchange, queues };
-};
-
-const standingOn = (c: Client, queues: readonly string[]) => Promise.all(queues.map((queue) => bodiesOf(c, queue)));
 
 /** The sequences that the answer gave are those of the messages that stand there. */
 const expectSequences = async (
@@ -46,8 +31,8 @@ describe("a publish to more queues than one commit takes", () => {
   ] as const)(
     "stands on each once: %s",
     async (_, count, settings, isDeduplicated) => {
-      const [{ client: c }] = await processes();
-      const { exchange, queues } = await fanout(c, count, settings);
+      const [{ client: c }] = await twoProcesses(service);
+      const { exchange, queues } = await newFanout(c, count, settings);
       if ("overflow" in settings) for (const queue of queues) await c.enqueue(queue, [{ body: "x" }, { body: "y" }]);
       const messages = [{ body: "1", ...(isDeduplicated && { deduplicationId: "d" }) }, { body: "2" }];
       const sent = expectOk(await c.publish(exchange, messages), 201);
@@ -70,8 +55,8 @@ describe("a publish to more queues than one commit takes", () => {
   );
 
   it("of 500 messages to 30 queues, in order", async () => {
-    const [{ client: c }] = await processes();
-    const { exchange, queues } = await fanout(c, 30);
+    const [{ client: c }] = await twoProcesses(service);
+    const { exchange, queues } = await newFanout(c, 30);
     const bodies = Array.from({ length: 500 }, (_, i) => `${i}`);
     const sent = expectOk(
       await c.publish(
@@ -88,8 +73,8 @@ describe("a publish to more queues than one commit takes", () => {
   }, 120_000);
 
   it("is refused whole by one full queue, and nothing is counted", async () => {
-    const [{ client: c }] = await processes();
-    const { exchange, queues } = await fanout(c, 110);
+    const [{ client: c }] = await twoProcesses(service);
+    const { exchange, queues } = await newFanout(c, 110);
     const full = await newQueue(c, ["full"], { maxMessages: 1 });
     expectOk(await c.bind(exchange, { queue: full }), 201);
     expectRefused(await c.publish(exchange, [{ body: "no" }]), "resource-limit-exceeded");
@@ -98,8 +83,8 @@ describe("a publish to more queues than one commit takes", () => {
   }, 120_000);
 
   it("stopped once it is decided, is brought to its end by recovery; repeated, it is told the same", async () => {
-    const [one, two] = await processes();
-    const { exchange, queues } = await fanout(one.client, 120);
+    const [one, two] = await twoProcesses(service);
+    const { exchange, queues } = await newFanout(one.client, 120);
     const headers = { "idempotency-key": unique() };
     let transactions = 0;
     one.onCall = async ({ request, operation }, next) => {
@@ -120,8 +105,8 @@ describe("a publish to more queues than one commit takes", () => {
   }, 120_000);
 
   it("stopped before it is decided, was never there; repeated, it is put once", async () => {
-    const [one, two] = await processes();
-    const { exchange, queues } = await fanout(one.client, 120);
+    const [one, two] = await twoProcesses(service);
+    const { exchange, queues } = await newFanout(one.client, 120);
     const headers = { "idempotency-key": unique() };
     one.onCall = async ({ request, operation }, next) => {
       if (operation !== "TransactWriteItems") return next();
@@ -137,8 +122,8 @@ describe("a publish to more queues than one commit takes", () => {
   }, 120_000);
 
   it("leaves out a queue that was deleted before, and one that is deleted meanwhile", async () => {
-    const [one, two] = await processes();
-    const { exchange, queues } = await fanout(one.client, 120);
+    const [one, two] = await twoProcesses(service);
+    const { exchange, queues } = await newFanout(one.client, 120);
     expectOk(await one.client.publish(exchange, [{ body: "known" }]), 201);
     let isDeleted = false;
     one.onCall = async ({ operation, input }, next) => {

@@ -1,6 +1,7 @@
 /** What the rows are made of. */
 import { expect } from "vitest";
 import type { Client } from "../support/client.ts";
+import { newFanout } from "../support/exchanges.ts";
 import { begin, endAndPrepare, enqueueBodies, expectOk, expectXa, newQueue, take } from "../support/moves.ts";
 import { newXid, unique } from "../support/names.ts";
 import type { QueueSettings } from "../support/shapes.ts";
@@ -30,13 +31,7 @@ export const leased = async (
 };
 
 /** A fanout exchange that two queues are bound to. */
-export const fanout = async (client: Client) => {
-  const exchange = unique("exchange");
-  expectOk(await client.declareExchange(exchange, { type: "fanout" }), 201);
-  const queues = [await newQueue(client), await newQueue(client)];
-  for (const queue of queues) expectOk(await client.bind(exchange, { queue }), 201);
-  return { exchange, queues };
-};
+export const fanout = (client: Client) => newFanout(client, 2);
 
 /** A branch of the session at work: it has published a message. */
 export const working = async (session: Client, xid = newXid()) => {

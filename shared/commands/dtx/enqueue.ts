@@ -13,11 +13,12 @@ import { encodeMessage } from "../../records/payload.ts";
 import type { First } from "../../records/remembered.ts";
 import type { Consistency } from "../../store/port.ts";
 import type { Context } from "../context.ts";
-import { findFirsts } from "../duplicates.ts";
+import { findFirstsOf, withoutDuplicates } from "../duplicates.ts";
 import { findAnswer, rememberAnswer } from "../idempotency.ts";
 import { factsOf, newMessageIdBase } from "../new-run.ts";
 import { deleteChunksOf, storeChunks } from "../payload.ts";
-import type { EnqueueAnswer, Enqueued, Put, Target } from "../put.ts";
+import type { EnqueueAnswer, Put, Target } from "../put.ts";
+import { answerOf, type Became, type BecameOn } from "../put-answer.ts";
 import { type Work, workIn } from "./work.ts";
 
 /** Bodies that go inline: branch and run then stay within a write unit for a few of them. */
@@ -33,7 +34,11 @@ export const enqueueInBranch = async (context: Context, put: Put, xid: Xid): Pro
     return refuse("illegal-state", `work in branch ${xid} needs a session that is associated with it`);
   const listed = await Promise.all(put.targets.map((target) => listAdds(context, target, xid, by)));
   const adds = listed.flatMap((one) => one.adds);
-  const answer = answerOf(put.messages, listed);
+  const answer = answerOf(
+    put.messages,
+    listed.map((one) => becameOn(one)),
+    false,
+  );
   const build = async (_: Branch, consistency: Consistency): Promise<Work<EnqueueAnswer> | Refusal> => {
     if (idempotency === undefined) return { operations: adds, beside: [], result: answer };
     // On a second attempt the same request may have been answered by its twin.
@@ -53,8 +58,8 @@ export const enqueueInBranch = async (context: Context, put: Put, xid: Xid): Pro
 
 /** One queue's part of a call, as a branch lists it. */
 export interface Listed extends Target {
-  /** What is not put, with the first one that has its deduplication id. */
-  readonly duplicates: ReadonlyMap<Message, First | Message>;
+  /** By deduplication id: what is on the queue already. */
+  readonly duplicates: ReadonlyMap<string, First>;
   readonly wanted: readonly Message[];
   readonly adds: readonly Add[];
 }
@@ -66,31 +71,26 @@ export const listAdds = async (
   xid: Xid,
   by: SessionRef | undefined,
 ): Promise<Listed> => {
-  const duplicates = await findDuplicates(context, target);
-  const wanted = target.messages.filter((message) => !duplicates.has(message));
+  const duplicates = await findFirstsOf(context, target.queue, target.messages);
+  const wanted = withoutDuplicates(target.messages, duplicates);
   return { ...target, duplicates, wanted, adds: await addsFor(context, target.queue, xid, by?.name, wanted) };
 };
 
-/** Messages whose deduplication id is known to the queue, or stands earlier in the call. */
-const findDuplicates = async (
-  context: Context,
-  { queue, messages }: Target,
-): Promise<ReadonlyMap<Message, First | Message>> => {
-  const byId = new Map<string, Message>();
-  const duplicates = new Map<Message, First | Message>();
-  for (const message of messages) {
-    const id = message.properties.deduplicationId;
-    const earlier = id === undefined ? undefined : byId.get(id);
-    if (earlier !== undefined) duplicates.set(message, earlier);
-    else if (id !== undefined) byId.set(id, message);
-  }
-  const known = await findFirsts(context, queue, [...byId.keys()]);
-  for (const message of messages) {
-    const { deduplicationId: id } = message.properties;
-    const first = id === undefined ? undefined : known.get(id);
-    if (first !== undefined) duplicates.set(message, first);
-  }
-  return duplicates;
+/** What a branch makes of its messages; `sequenceOf` names the place of each copy of an add, once it has one. */
+export const becameOn = (
+  { queue, messages, wanted, adds, duplicates }: Listed,
+  sequenceOf: (add: Add, index: number) => string | undefined = () => undefined,
+): BecameOn => {
+  const copies = adds.flatMap((add) => add.sizes.map((_, index) => ({ add, index })));
+  const firsts = wanted.map((message, i): readonly [Message, Became] => {
+    const copy = copies[i];
+    if (copy === undefined) throw new Error("a message has no operation");
+    const { add, index } = copy;
+    const messageId = message.properties.messageId ?? messageIdOf(add.messageIdBase, index);
+    const sequence = sequenceOf(add, index);
+    return [message, { messageId, ...(sequence !== undefined && { sequence }) }];
+  });
+  return { queue, messages, firsts: new Map(firsts), duplicates };
 };
 
 /** The operations, a run each, with ids made before the first attempt. */
@@ -143,38 +143,4 @@ const payloadOf = async (context: Context, xid: Xid, id: string, messages: reado
   const bytes = encoded.reduce((sum, one) => sum + one.length, 0);
   if (bytes <= INLINE_BYTES) return { kind: "inline", bytes: Buffer.concat(encoded) };
   return storeChunks(context, operationOwner(xid, id), encoded, undefined);
-};
-
-/** A message is a duplicate when it is one on each of its queues. */
-const answerOf = (messages: readonly Message[], listed: readonly Listed[]): EnqueueAnswer => {
-  const became = new Map(messages.map((message) => [message, [] as Enqueued[]]));
-  for (const one of listed) {
-    for (const message of one.messages) became.get(message)?.push(enqueuedOn(one, message));
-  }
-  return { messages: messages.map((message) => mergedOf(message, became.get(message) ?? [])), completed: false };
-};
-
-const enqueuedOn = (listed: Listed, message: Message): Enqueued => {
-  const { queue, duplicates, wanted, adds } = listed;
-  const first = duplicates.get(message);
-  if (first === undefined) {
-    const i = wanted.indexOf(message);
-    const base = adds[Math.floor(i / MESSAGES_PER_RUN)]?.messageIdBase ?? "";
-    const messageId = message.properties.messageId ?? messageIdOf(base, i % MESSAGES_PER_RUN);
-    return { messageId, queues: [{ queue: queue.name }], duplicate: false };
-  }
-  if ("sequence" in first) {
-    return { messageId: first.messageId, queues: [{ queue: queue.name, sequence: first.sequence }], duplicate: true };
-  }
-  return { ...enqueuedOn(listed, first), duplicate: true };
-};
-
-const mergedOf = ({ properties }: Message, ones: readonly Enqueued[]): Enqueued => {
-  const id = ones.find(({ duplicate }) => !duplicate)?.messageId ?? ones[0]?.messageId ?? properties.messageId;
-  if (id === undefined) throw new Error("a message has no id");
-  return {
-    messageId: id,
-    queues: ones.flatMap(({ queues }) => queues),
-    duplicate: ones.length > 0 && ones.every(({ duplicate }) => duplicate),
-  };
 };

@@ -1,25 +1,22 @@
 import { randomBytes } from "node:crypto";
 import { type Branch, type Decision, open } from "../../domain/branch.ts";
 import { BRANCH_TIMEOUT_SECONDS_DEFAULT } from "../../domain/limits.ts";
-import type { Message } from "../../domain/message.ts";
 import type { Add } from "../../domain/operation.ts";
-import { type Queue, queueName, wireSequence } from "../../domain/queue.ts";
+import { queueName, wireSequence } from "../../domain/queue.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
-import { messageIdOf } from "../../domain/run.ts";
 import { parseXid, type Xid } from "../../domain/xid.ts";
 import { deleteBlock, putBlock, putNewBranch } from "../../records/branch.ts";
 import { idempotencyKey, partitionName } from "../../records/keys.ts";
-import type { First } from "../../records/remembered.ts";
 import { Unavailable } from "../../store/port.ts";
 import type { Context } from "../context.ts";
 import { findAnswer, rememberAnswer } from "../idempotency.ts";
 import { deleteChunksOf, eachOf } from "../payload.ts";
 import type { EnqueueAnswer, Put } from "../put.ts";
-import { answerOf, type Became } from "../put-answer.ts";
+import { answerOf } from "../put-answer.ts";
 import { recordsOf } from "./apply-at-once.ts";
 import { finishDecided } from "./complete.ts";
 import { partitionOfAdd } from "./effects.ts";
-import { type Listed, listAdds } from "./enqueue.ts";
+import { becameOn, type Listed, listAdds } from "./enqueue.ts";
 import { loadQueues, takePositions } from "./gather.ts";
 import { canReserve, makeRoomForBranch, RESERVATIONS, reservations } from "./room.ts";
 
@@ -89,7 +86,12 @@ const decide = async (
     const positions = await takePositions(context, adds);
     if (adds.some((add) => positions[partitionName(partitionOfAdd(add))] === undefined)) return "gone";
     const branch = await putAside(context, put, xid, adds, positions);
-    const answer = answerOf(put.messages, becameOf(listed, positions));
+    const sequenceOf = sequencesOf(listed, positions);
+    const answer = answerOf(
+      put.messages,
+      listed.map((one) => becameOn(one, sequenceOf)),
+      true,
+    );
     const { idempotency } = put;
     const commit = await context.store.commit([
       putNewBranch(branch),
@@ -158,40 +160,21 @@ const blocksOf = (adds: readonly Add[]): readonly (readonly Add[])[] => {
   return blocks;
 };
 
-/** Positions are given in the order of the operations, as the commit of each block will. */
-const becameOf = (listed: readonly Listed[], positions: Readonly<Record<string, number>>): readonly Became[] => {
+/** The place of each copy: positions are given in the order of the operations, as the commit of each block will. */
+const sequencesOf = (listed: readonly Listed[], positions: Readonly<Record<string, number>>) => {
   const next = new Map(Object.entries(positions));
-  return listed.map(({ queue, messages, wanted, adds, duplicates }): Became => {
-    const placed = adds.flatMap((add) => {
+  const places = new Map<Add, { readonly position: number; readonly partitions: number }>();
+  for (const { queue, adds } of listed) {
+    for (const add of adds) {
       const at = partitionName(partitionOfAdd(add));
-      const position = next.get(at) ?? 0;
+      const position = next.get(at);
+      if (position === undefined) throw new Error("a partition has no position");
+      places.set(add, { position, partitions: queue.settings.partitions });
       next.set(at, position + add.sizes.length);
-      return add.sizes.map((_, index) => firstOf(queue, add, position, index));
-    });
-    const firsts = new Map(
-      wanted.flatMap((message, i) => {
-        const first = placed[i];
-        return first === undefined ? [] : [[message, named(message, first)] as const];
-      }),
-    );
-    const known = [...duplicates].flatMap(
-      ([
-        {
-          properties: { deduplicationId: id },
-        },
-        first,
-      ]) => (id !== undefined && "sequence" in first ? [[id, first] as const] : []),
-    );
-    return { queue, messages, firsts, duplicates: new Map(known) };
-  });
+    }
+  }
+  return (add: Add, index: number): string | undefined => {
+    const place = places.get(add);
+    return place && wireSequence(place.position + index, add.partition, place.partitions);
+  };
 };
-
-const firstOf = ({ settings }: Queue, add: Add, position: number, index: number): First => ({
-  messageId: messageIdOf(add.messageIdBase, index),
-  sequence: wireSequence(position + index, add.partition, settings.partitions),
-});
-
-const named = ({ properties }: Message, first: First): First => ({
-  ...first,
-  messageId: properties.messageId ?? first.messageId,
-});

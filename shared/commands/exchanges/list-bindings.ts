@@ -1,4 +1,5 @@
 import type { Binding } from "../../domain/exchange.ts";
+import { ANSWER_BYTES } from "../../domain/limits.ts";
 import { type QueueRef, queueName } from "../../domain/queue.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { bindingPrefix, settingsKey } from "../../records/keys.ts";
@@ -24,8 +25,10 @@ export const listBindings = async (
   const bindings: Binding[] = [];
   let next: string | undefined;
   let isMore = false;
+  let bytes = 0;
   for await (const binding of bindingsOf(context.store, name, after)) {
-    isMore = bindings.length === limit;
+    bytes += bytesOf(binding);
+    isMore = bindings.length === limit || (bindings.length > 0 && bytes > ANSWER_BYTES);
     if (isMore) break;
     next = `${bindingPrefix}${binding.key}#${binding.queue.name}`;
     if (binding.generation === exchange.generation) bindings.push(binding);
@@ -39,6 +42,12 @@ export const listBindings = async (
     ...(isMore && next !== undefined && { next }),
   };
 };
+
+/** Of one binding in the answer, beside what it says: names of fields. */
+const FORM_BYTES = 60;
+
+const bytesOf = ({ queue, key, arguments: given }: Binding): number =>
+  FORM_BYTES + queue.name.length + Buffer.byteLength(JSON.stringify(key)) + Buffer.byteLength(JSON.stringify(given));
 
 const liveQueues = async (context: Context, refs: readonly QueueRef[]): Promise<ReadonlySet<string>> => {
   const names = [...new Set(refs.map(({ name }) => name))];

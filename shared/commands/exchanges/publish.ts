@@ -1,6 +1,6 @@
 import type { Message } from "../../domain/message.ts";
 import { type Queue, type QueueRef, queueName } from "../../domain/queue.ts";
-import { isRefusal, type Refusal, refuse } from "../../domain/refusal.ts";
+import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { countUnroutable } from "../../records/exchange.ts";
 import type { Context } from "../context.ts";
 import { newMessageIdBase } from "../new-run.ts";
@@ -21,16 +21,13 @@ export interface Publish extends Putting {
  * Puts messages on the queues that an exchange, or else its alternates, routes them to. What reaches none is dropped and
  * counted; of a mandatory publish, nothing is put then.
  */
-export const publish = async (context: Context, call: Publish): Promise<EnqueueAnswer | Refusal> => {
-  let routed: Routed | undefined;
-  const answer = await put(context, call, async (fresh) => {
-    const found = await route(context, call, fresh);
-    routed = isRefusal(found) ? undefined : found;
-    return found;
-  });
-  if (!isRefusal(answer) && routed !== undefined) await countDropped(context, call.exchange, routed);
-  return answer;
-};
+export const publish = (context: Context, call: Publish): Promise<EnqueueAnswer | Refusal> =>
+  put(
+    context,
+    call,
+    (fresh) => route(context, call, fresh),
+    (routed) => countDropped(context, call.exchange, routed),
+  );
 
 const route = async (context: Context, call: Publish, fresh: boolean): Promise<Routed | Refusal> => {
   const { exchange, routingKey, mandatory } = call;
