@@ -2,25 +2,13 @@ import { describe, expect, it } from "vitest";
 import { expectOk, expectRefused, newQueue, newQueues, take } from "../support/moves.ts";
 import { unique } from "../support/names.ts";
 import { useService } from "../support/service.ts";
+import { contractDefaults } from "../support/settings.ts";
 import type { QueueSettings } from "../support/shapes.ts";
 
 const service = useService();
 const c = service.client;
 
-/** What a queue has when nothing is said. */
-const defaults: Required<QueueSettings> = {
-  messageDurability: "default",
-  strictOrder: false,
-  leaseSeconds: 30,
-  maxDeliveries: 0,
-  deadLetterQueue: null,
-  messageTtlSeconds: null,
-  retentionSeconds: null,
-  maxMessages: null,
-  maxBytes: null,
-  overflow: "reject",
-  partitions: 1,
-};
+const defaults: Required<QueueSettings> = contractDefaults;
 
 /** Each setting with another value than its default. */
 const others: Required<QueueSettings> = {

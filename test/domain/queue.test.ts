@@ -11,6 +11,7 @@ import {
   sameSettings,
   wireSequence,
 } from "../../shared/domain/queue.ts";
+import { contractDefaults } from "../support/settings.ts";
 
 const others: QueueSettings = {
   messageDurability: "always",
@@ -28,19 +29,7 @@ const others: QueueSettings = {
 
 describe("settings", () => {
   it("are, without any given, those of the contract", () => {
-    expect(defaultSettings).toEqual({
-      messageDurability: "default",
-      strictOrder: false,
-      leaseSeconds: 30,
-      maxDeliveries: 0,
-      deadLetterQueue: null,
-      messageTtlSeconds: null,
-      retentionSeconds: null,
-      maxMessages: null,
-      maxBytes: null,
-      overflow: "reject",
-      partitions: 1,
-    });
+    expect(defaultSettings).toEqual(contractDefaults);
   });
 
   it.each(Object.keys(others) as (keyof QueueSettings)[])("with another %s are others", (name) => {

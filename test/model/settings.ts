@@ -1,22 +1,11 @@
 /** Settings of the queues of a run: each shows one rule, and those that two rules would leave open are not among them. */
 import fc from "fast-check";
+import { contractDefaults } from "../support/settings.ts";
 import type { QueueSettings } from "../support/shapes.ts";
 
 export type Settings = Required<QueueSettings>;
 
-export const defaults = {
-  messageDurability: "default",
-  strictOrder: false,
-  leaseSeconds: 30,
-  maxDeliveries: 0,
-  deadLetterQueue: null,
-  messageTtlSeconds: null,
-  retentionSeconds: null,
-  maxMessages: null,
-  maxBytes: null,
-  overflow: "reject",
-  partitions: 1,
-} as const satisfies Settings;
+export const defaults = contractDefaults;
 
 /** What a declare may say of an ordinary queue; `isDead`: its dead letters are kept. */
 const ordinary: readonly (QueueSettings & { readonly isDead?: true })[] = [

@@ -7,19 +7,17 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { Script } from "node:vm";
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { build } from "esbuild";
 import { afterAll, beforeAll } from "vitest";
 import { routes, schedules } from "../../cdk/routes.ts";
 import { awsEnvironment } from "../../local/credentials.ts";
-import { contextOf, type Handler } from "../../local/handlers.ts";
+import { contextOf } from "../../local/handlers.ts";
 import { problemBody, timedOut } from "../../local/http/problem.ts";
 import { type HttpApi, serve } from "../../local/http/serve.ts";
 import { ensureTable } from "../../local/table.ts";
 import { type Engine, startTableEngine } from "../../local/table-engine.ts";
 import { tableClient } from "../../shared/store/client.ts";
+import { type Loaded, loadBundle } from "./bundle.ts";
 import { type Client, client } from "./client.ts";
 
 /** One request to a process, for whoever stands between it and the table. */
@@ -151,14 +149,10 @@ export function useInProcessService(): InProcessService {
 }
 
 /** What one life of a process is made of: its handlers, and its connection to the table. */
-interface Memory {
-  readonly handlers: ReadonlyMap<string, LoadHandler>;
-  readonly connection: DynamoDBClient;
+interface Memory extends Loaded {
   readonly requests: Set<Scope>;
   started: number;
 }
-
-type LoadHandler = () => Promise<{ readonly handler: Handler }>;
 
 const TIMEOUT_MS = 3_600_000;
 
@@ -200,7 +194,7 @@ class Process implements InProcess {
     this.#table = table;
     this.onCall = undefined;
     this.onAttempt = undefined;
-    this.#memory = await newMemory(table);
+    this.#memory = { ...(await loadBundle(table)), requests: new Set(), started: 0 };
     this.#intercept(this.#memory);
   }
 
@@ -328,60 +322,4 @@ const unanswered = {
   statusCode: 503,
   headers: { "content-type": "application/problem+json", "consumed-capacity": "wru=0, rru=0", "retry-after": "1" },
   body: problemBody(timedOut(30_000)),
-};
-
-/** All handlers in one script, as the stack bundles them; each run of it is the memory of another process. */
-const compiled = async (): Promise<Bundle> => {
-  const lambdas = [...new Set([...routes, ...schedules].map(({ lambda }) => lambda))];
-  const { outputFiles, metafile } = await build({
-    stdin: {
-      contents: [
-        'export { client } from "./shared/config.ts";',
-        // Each is loaded by its first request, as a function of its own would be.
-        `export const handlers = { ${lambdas.map((l) => `"${l}": () => import("./lambdas/${l}.ts")`).join(", ")} };`,
-      ].join("\n"),
-      resolveDir: root,
-    },
-    bundle: true,
-    packages: "external",
-    platform: "node",
-    format: "cjs",
-    target: "node24",
-    sourcemap: "inline",
-    write: false,
-    metafile: true,
-  });
-  const code = outputFiles[0]?.text ?? "";
-  const filename = join(root, "in-process.cjs");
-  const imports = Object.values(metafile.outputs).flatMap((output) => output.imports.map(({ path }) => path));
-  const packages = new Map<string, unknown>();
-  for (const path of imports) {
-    const module: { default?: unknown } = await import(path);
-    // A package's default export is what the bundle takes for the package itself.
-    packages.set(path, typeof module.default === "function" ? module.default : module);
-  }
-  return { script: new Script(`(function (require, module, exports) {${code}\n})`, { filename }), packages };
-};
-
-interface Bundle {
-  readonly script: Script;
-  readonly packages: ReadonlyMap<string, unknown>;
-}
-
-const root = fileURLToPath(new URL("../..", import.meta.url));
-let bundle: Promise<Bundle> | undefined;
-
-/** The environment is read while the script runs: once a process, as in the real ones. */
-const newMemory = async (table: string): Promise<Memory> => {
-  bundle ??= compiled();
-  const { script, packages } = await bundle;
-  const run = script.runInThisContext() as (...given: readonly unknown[]) => void;
-  const module: { exports: { client?: DynamoDBClient; handlers?: Readonly<Record<string, LoadHandler>> } } = {
-    exports: {},
-  };
-  process.env.CAIRN_TABLE = table;
-  run((name: string) => packages.get(name), module, module.exports);
-  const { client: connection, handlers } = module.exports;
-  if (connection === undefined || handlers === undefined) throw new Error("the handlers could not be loaded");
-  return { handlers: new Map(Object.entries(handlers)), connection, requests: new Set(), started: 0 };
 };
