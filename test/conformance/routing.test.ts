@@ -184,7 +184,7 @@ describe("bindings", () => {
   it("are taken away one by one, and are listed page by page", async () => {
     const exchange = await newExchange("direct");
     const queue = await newQueue(c);
-    const keys = ["", "a", "a#b", "b"];
+    const keys = ["", "a", "a#b", "b", "\u{10ffff}b"];
     for (const bindingKey of keys) expectOk(await c.bind(exchange, { queue, bindingKey }), 201);
     const first = expectOk(await c.listBindings(exchange, { limit: 3 }));
     const second = expectOk(await c.listBindings(exchange, { limit: 3, cursor: first.cursor }));

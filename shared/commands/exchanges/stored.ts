@@ -22,8 +22,8 @@ export async function* bindingsTo(store: Store, queue: string): AsyncGenerator<S
   for await (const item of itemsOf(store, queueBindingsPk(queue), undefined)) yield readQueueBinding(queue, item);
 }
 
-/** Sorts after every binding of a partition. */
-const END = `${bindingPrefix}\u{10ffff}`;
+/** `$` comes right after `#`: this sorts after every binding of a partition, and before its other records. */
+const END = "BINDING$";
 
 async function* itemsOf(store: Store, pk: string, start: string | undefined): AsyncGenerator<Item> {
   let after = start;
