@@ -7,11 +7,16 @@ import { LONG_CALL_MS } from "./domain/limits.ts";
 import { tableClient } from "./store/client.ts";
 import { DynamoStore } from "./store/dynamodb.ts";
 import type { Receipt } from "./store/receipt.ts";
+import { commandQueueClient } from "./transport/client.ts";
+import { SqsCommandQueue } from "./transport/sqs.ts";
 
 const tableName = process.env.CAIRN_TABLE ?? "cairn";
+/** Only functions that may send are told where. */
+const commandQueueUrl = process.env.CAIRN_COMMAND_QUEUE_URL ?? "";
 
-/** The process's connection: tests put their faults into its middleware stack. */
+/** The process's connections: tests put their faults into their middleware stacks. */
 export const client = tableClient(process.env.DYNAMODB_ENDPOINT);
+export const queueClient = commandQueueClient(process.env.SQS_ENDPOINT);
 
 const settings = new SettingsCache();
 const router = new Router();
@@ -27,13 +32,18 @@ export interface CallScope extends Context {
 /** `remainingMs`: what is left of the function's time. */
 export const openCall = (remainingMs: number): CallScope => {
   const store = new DynamoStore(client, tableName);
+  const commandQueue = new SqsCommandQueue(queueClient, commandQueueUrl);
   return {
     store,
+    commandQueue,
     settings,
     router,
     now: Date.now,
     stopAtMs: Date.now() + Math.min(LONG_CALL_MS, remainingMs - ANSWER_MS),
     receipt: store.receipt,
-    settled: () => store.settled(),
+    settled: async () => {
+      await commandQueue.settled();
+      await store.settled();
+    },
   };
 };

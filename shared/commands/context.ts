@@ -1,10 +1,12 @@
 /** What every command works with. */
 import type { Store } from "../store/port.ts";
+import type { CommandQueue } from "../transport/port.ts";
 import type { Router } from "./exchanges/router.ts";
 import type { SettingsCache } from "./settings-cache.ts";
 
 export interface Context {
   readonly store: Store;
+  readonly commandQueue: CommandQueue;
   readonly settings: SettingsCache;
   readonly router: Router;
   /** The clock, in ms; commands pass what it says on as `nowMs`. */

@@ -6,6 +6,13 @@ export const MESSAGES_PER_CALL = 500;
 export const MESSAGE_BYTES = 1024 * 1024;
 /** The largest request as sent, escapes counted: below Lambda's 6 MB event. */
 export const REQUEST_BYTES = 5 * 1024 * 1024;
+/**
+ * The largest body of one message in the command queue: SQS takes 1 MiB, and escapes may make a body three times as long.
+ * Smaller than a batch, so that it fits into one.
+ */
+export const QUEUED_BYTES = 250 * 1024;
+/** Bodies of one batch that is sent to the command queue, escapes counted. */
+export const BATCHED_BYTES = 256 * 1024;
 /** Answers stop before this: below Lambda's 6 MB response. */
 export const ANSWER_BYTES = 4_000_000;
 

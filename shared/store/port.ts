@@ -57,7 +57,4 @@ export interface Store {
   count(write: Extract<Write, { kind: "update" }>): Promise<Item | undefined>;
 }
 
-/** The table throttled, conflicted past the retry budget or could not be reached: the same call may be repeated. */
-export class Unavailable extends Error {
-  override readonly name = "Unavailable";
-}
+export { Unavailable } from "../domain/unavailable.ts";

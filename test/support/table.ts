@@ -11,6 +11,7 @@ import { Router } from "../../shared/commands/exchanges/router.ts";
 import { SettingsCache } from "../../shared/commands/settings-cache.ts";
 import { tableClient } from "../../shared/store/client.ts";
 import { DynamoStore } from "../../shared/store/dynamodb.ts";
+import type { QueuedMessage } from "../../shared/transport/port.ts";
 
 /** A call's context, with the capacity that the call consumed. */
 export interface TestCall extends Context {
@@ -25,6 +26,8 @@ export interface TableUnderTest {
   call(stopAfterMs?: number): TestCall;
   /** Lets so much time pass, for every call. */
   wait(ms: number): void;
+  /** What was sent to the command queue since the test began; nothing consumes it. */
+  readonly sent: readonly QueuedMessage[];
   /** Stands between every later request and the table, until the test is over. */
   around(hook: Around): void;
 }
@@ -37,6 +40,7 @@ export function useTable(): TableUnderTest {
   let client: DynamoDBClient | undefined;
   let hook: Around | undefined;
   let aheadMs = 0;
+  const sent: QueuedMessage[] = [];
   beforeAll(async () => {
     const given = process.env.DYNAMODB_ENDPOINT;
     for (const [variable, value] of Object.entries(awsEnvironment(process.env, [given]))) {
@@ -60,6 +64,7 @@ export function useTable(): TableUnderTest {
   beforeEach(() => {
     hook = undefined;
     aheadMs = 0;
+    sent.length = 0;
   });
   afterAll(async () => {
     client?.destroy();
@@ -72,12 +77,18 @@ export function useTable(): TableUnderTest {
       if (client === undefined) throw new Error("the table is not there yet");
       return {
         store: new DynamoStore(client, name),
+        commandQueue: {
+          send: async (messages) => {
+            sent.push(...messages);
+          },
+        },
         settings: new SettingsCache(),
         router: new Router(),
         now,
         stopAtMs: now() + stopAfterMs,
       };
     },
+    sent,
     wait(ms) {
       aheadMs += ms;
     },

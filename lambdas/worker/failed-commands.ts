@@ -1,0 +1,5 @@
+import { consumeFailed } from "../../shared/commands/worker.ts";
+import { openCall } from "../../shared/config.ts";
+import { queued } from "../../shared/edge/queued.ts";
+
+export const handler = queued(openCall, consumeFailed);
