@@ -29,7 +29,7 @@ const matrix = {
   // A handler passes a command's refusal on, so it must know one when it sees it; no other part of the domain.
   lambdas: ["^shared/(commands|edge)/", store, transport, alone, "^shared/domain/refusal\\.ts$", awsLambdaTypes],
   cdk: ["^node_modules/(aws-cdk-lib|cdk-nag|constructs)/", anyNodeModule],
-  local: ["^cdk/(routes|table)\\.ts$", anyPackage, anyNodeModule],
+  local: ["^cdk/(queue|routes|table)\\.ts$", anyPackage, anyNodeModule],
   // The API's description is made from the routes and from what checks their requests.
   tools: [domain, records, store, "^cdk/routes\\.ts$", "^shared/(edge/|version)", anyPackage, anyNodeModule],
 };

@@ -1,3 +1,5 @@
+import type { QueueName } from "./queue.ts";
+
 /** What a function may do with the table: nothing, read records, or read and write them. */
 export type TableAccess = "none" | "read" | "write";
 
@@ -14,6 +16,8 @@ export interface Route {
   readonly authorization: "iam" | "none";
   /** What the function's role is granted. */
   readonly tableAccess: TableAccess;
+  /** It may send to the command queue. */
+  readonly sends?: true;
 }
 
 const reads = (path: string, lambda: string): Route => ({
@@ -33,30 +37,32 @@ const writes = (method: Route["method"], path: string, lambda: string): Route =>
   tableAccess: "write",
 });
 
+const sends = (route: Route): Route => ({ ...route, sends: true });
+
 export const routes: readonly Route[] = [
   { method: "GET", path: "/health", lambda: "health", authorization: "none", tableAccess: "none" },
 
   reads("/queues", "queues/list"),
-  writes("PUT", "/queues/{queue}", "queues/declare"),
+  sends(writes("PUT", "/queues/{queue}", "queues/declare")),
   writes("GET", "/queues/{queue}", "queues/get"),
-  writes("DELETE", "/queues/{queue}", "queues/delete"),
+  sends(writes("DELETE", "/queues/{queue}", "queues/delete")),
   writes("POST", "/queues/{queue}/purge", "queues/purge"),
   writes("POST", "/queues/{queue}/redrive", "queues/redrive"),
   writes("GET", "/queues/{queue}/messages", "queues/browse"),
-  writes("POST", "/queues/{queue}/messages", "queues/enqueue"),
+  sends(writes("POST", "/queues/{queue}/messages", "queues/enqueue")),
   writes("POST", "/queues/{queue}/deliveries", "queues/acquire"),
 
-  writes("PUT", "/exchanges/{exchange}", "exchanges/declare"),
+  sends(writes("PUT", "/exchanges/{exchange}", "exchanges/declare")),
   reads("/exchanges/{exchange}", "exchanges/get"),
-  writes("DELETE", "/exchanges/{exchange}", "exchanges/delete"),
-  writes("PUT", "/exchanges/{exchange}/bindings", "exchanges/bind"),
+  sends(writes("DELETE", "/exchanges/{exchange}", "exchanges/delete")),
+  sends(writes("PUT", "/exchanges/{exchange}/bindings", "exchanges/bind")),
   reads("/exchanges/{exchange}/bindings", "exchanges/list-bindings"),
-  writes("DELETE", "/exchanges/{exchange}/bindings", "exchanges/unbind"),
-  writes("POST", "/exchanges/{exchange}/messages", "exchanges/publish"),
+  sends(writes("DELETE", "/exchanges/{exchange}/bindings", "exchanges/unbind")),
+  sends(writes("POST", "/exchanges/{exchange}/messages", "exchanges/publish")),
 
-  writes("POST", "/deliveries/accept", "deliveries/accept"),
-  writes("POST", "/deliveries/release", "deliveries/release"),
-  writes("POST", "/deliveries/reject", "deliveries/reject"),
+  sends(writes("POST", "/deliveries/accept", "deliveries/accept")),
+  sends(writes("POST", "/deliveries/release", "deliveries/release")),
+  sends(writes("POST", "/deliveries/reject", "deliveries/reject")),
   writes("POST", "/deliveries/extend", "deliveries/extend"),
 
   writes("PUT", "/sessions/{session}", "sessions/attach"),
@@ -82,6 +88,19 @@ export const routes: readonly Route[] = [
 export interface ScheduledFunction {
   readonly lambda: string;
   readonly rateMinutes: number;
+  readonly sends?: true;
 }
 
-export const schedules: readonly ScheduledFunction[] = [{ lambda: "schedule/recovery", rateMinutes: 1 }];
+export const schedules: readonly ScheduledFunction[] = [{ lambda: "schedule/recovery", rateMinutes: 1, sends: true }];
+
+/** Functions that get what a queue holds, up to `batchSize` messages a call. They may write the table, and send. */
+export interface QueueConsumer {
+  readonly lambda: string;
+  readonly source: QueueName;
+  readonly batchSize: number;
+}
+
+export const consumers: readonly QueueConsumer[] = [
+  { lambda: "worker/commands", source: "commands", batchSize: 10 },
+  { lambda: "worker/failed-commands", source: "failed-commands", batchSize: 10 },
+];

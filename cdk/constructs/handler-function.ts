@@ -5,6 +5,7 @@ import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Architecture, LoggingFormat, Runtime, Tracing } from "aws-cdk-lib/aws-lambda";
 import { LogLevel, NodejsFunction, OutputFormat } from "aws-cdk-lib/aws-lambda-nodejs";
 import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
+import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import type { TableAccess } from "../routes.ts";
 
@@ -14,6 +15,8 @@ export interface HandlerFunctionProps {
   readonly description: string;
   readonly table: TableV2;
   readonly tableAccess: TableAccess;
+  /** The queue it may send to, if it may. */
+  readonly commandQueue?: IQueue | undefined;
 }
 
 const projectRoot = fileURLToPath(new URL("../../", import.meta.url));
@@ -49,6 +52,7 @@ export class HandlerFunction extends Construct {
     logGroup.grantWrite(role);
     const actions = tableActions(props.tableAccess);
     if (actions.length > 0) props.table.grant(role, ...actions);
+    props.commandQueue?.grant(role, "sqs:SendMessage");
 
     this.function = new NodejsFunction(this, "Function", {
       entry: `${projectRoot}lambdas/${props.lambda}.ts`,
@@ -63,7 +67,10 @@ export class HandlerFunction extends Construct {
       logGroup,
       loggingFormat: LoggingFormat.JSON,
       tracing: Tracing.ACTIVE,
-      environment: { CAIRN_TABLE: props.table.tableName },
+      environment: {
+        CAIRN_TABLE: props.table.tableName,
+        ...(props.commandQueue !== undefined && { CAIRN_COMMAND_QUEUE_URL: props.commandQueue.queueUrl }),
+      },
       awsSdkConnectionReuse: false,
       bundling: {
         format: OutputFormat.ESM,

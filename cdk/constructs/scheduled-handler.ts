@@ -2,6 +2,7 @@ import { Duration } from "aws-cdk-lib";
 import type { TableV2 } from "aws-cdk-lib/aws-dynamodb";
 import { Rule, Schedule } from "aws-cdk-lib/aws-events";
 import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
+import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import type { ScheduledFunction } from "../routes.ts";
 import { HandlerFunction } from "./handler-function.ts";
@@ -9,11 +10,12 @@ import { HandlerFunction } from "./handler-function.ts";
 export interface ScheduledHandlerProps {
   readonly schedule: ScheduledFunction;
   readonly table: TableV2;
+  readonly commandQueue: IQueue;
 }
 
 /** A function that a clock calls. A lost or failed run is not repeated: the next one does the same work. */
 export class ScheduledHandler extends Construct {
-  constructor(scope: Construct, id: string, { schedule, table }: ScheduledHandlerProps) {
+  constructor(scope: Construct, id: string, { schedule, table, commandQueue }: ScheduledHandlerProps) {
     super(scope, id);
     const rate = Duration.minutes(schedule.rateMinutes);
     const handler = new HandlerFunction(this, "Handler", {
@@ -21,6 +23,7 @@ export class ScheduledHandler extends Construct {
       description: `Every ${rate.toHumanString()}`,
       table,
       tableAccess: "write",
+      ...(schedule.sends && { commandQueue }),
     });
     handler.function.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: rate });
     new Rule(this, "Rule", {

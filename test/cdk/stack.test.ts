@@ -1,12 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { readActions, writeActions } from "../../cdk/constructs/handler-function.ts";
-import { routes, schedules } from "../../cdk/routes.ts";
+import { queues } from "../../cdk/queue.ts";
+import { consumers, type QueueConsumer, routes, type ScheduledFunction, schedules } from "../../cdk/routes.ts";
 import { table } from "../../cdk/table.ts";
 import { type Resource, referenced, resourcesOf, synthesized } from "./synthesized.ts";
 
 const template = synthesized();
 const functions = new Map(resourcesOf(template, "AWS::Lambda::Function"));
 const [tableId, tableResource] = resourcesOf(template, "AWS::DynamoDB::GlobalTable")[0] ?? [];
+const sqsQueues = resourcesOf(template, "AWS::SQS::Queue");
+const [commandsId, commands] = sqsQueues.find(([, queue]) => "RedrivePolicy" in queue.Properties) ?? [];
+const [failedId, failed] = sqsQueues.find(([id]) => id !== commandsId) ?? [];
+
+const describeSchedule = ({ rateMinutes }: ScheduledFunction): string => `Every ${rateMinutes} minute`;
+const describeConsumer = ({ source }: QueueConsumer): string => `Consumes ${source}`;
 
 /** The function behind a route of the API, by way of its integration. */
 function functionBehind(route: Resource): Resource {
@@ -69,7 +76,7 @@ describe("the API", () => {
 
   test("gives every route a function of its own", () => {
     expect(new Set(apiRoutes.map(functionBehind)).size).toBe(routes.length);
-    expect(functions.size).toBe(routes.length + schedules.length);
+    expect(functions.size).toBe(routes.length + schedules.length + consumers.length);
   });
 
   test.each(apiRoutes.map((route) => [String(route.Properties.RouteKey), route] as const))(
@@ -95,9 +102,16 @@ describe("the API", () => {
 describe("each function", () => {
   const all = [...functions].map(([id, fn]) => [String(fn.Properties.Description), id, fn] as const);
 
+  /** Those that may send to the command queue. */
+  const senders = new Set([
+    ...routes.filter((route) => route.sends).map((route) => `${route.method} ${route.path}`),
+    ...schedules.filter((schedule) => schedule.sends).map(describeSchedule),
+    ...consumers.map(describeConsumer),
+  ]);
+
   test.each(all)(
-    "%s runs on Node 24 and Arm, traced, for at most 30 s, and knows the table",
-    (_description, _id, fn) => {
+    "%s runs on Node 24 and Arm, traced, for at most 30 s, and knows the table and where it may send",
+    (description, _id, fn) => {
       expect(fn.Properties).toMatchObject({
         Runtime: "nodejs24.x",
         Architectures: ["arm64"],
@@ -107,7 +121,10 @@ describe("each function", () => {
         TracingConfig: { Mode: "Active" },
       });
       const { Variables } = fn.Properties.Environment as { Variables: Record<string, unknown> };
-      expect(Variables).toEqual({ CAIRN_TABLE: { Ref: tableId } });
+      expect(Variables).toEqual({
+        CAIRN_TABLE: { Ref: tableId },
+        ...(senders.has(description) && { CAIRN_COMMAND_QUEUE_URL: { Ref: commandsId } }),
+      });
     },
   );
 
@@ -125,7 +142,8 @@ describe("each function", () => {
   const granted = { none: [], read: [...readActions].sort(), write: [...readActions, ...writeActions].sort() };
   const expected = new Map<string, readonly string[]>([
     ...routes.map((route) => [`${route.method} ${route.path}`, granted[route.tableAccess]] as const),
-    ...schedules.map((schedule) => [`Every ${schedule.rateMinutes} minute`, granted.write] as const),
+    ...schedules.map((schedule) => [describeSchedule(schedule), granted.write] as const),
+    ...consumers.map((consumer) => [describeConsumer(consumer), granted.write] as const),
   ]);
 
   test.each(all)("%s may do with the table what its list entry says, and no more", (description, _id, fn) => {
@@ -135,6 +153,22 @@ describe("each function", () => {
     expect(actions).toEqual(expected.get(description));
     for (const statement of onTable) expect([statement.Resource].flat().map(referenced)).toEqual([tableId]);
   });
+
+  /** The queues on which the function may do so. */
+  const mayOn = (fn: Resource, action: string) =>
+    statementsOf(fn)
+      .filter((statement) => [statement.Action].flat().includes(action))
+      .map((statement) => referenced(statement.Resource));
+
+  test.each(all)(
+    "%s may send to the command queue if it is listed so, and take only what it consumes",
+    (name, _id, fn) => {
+      const sources = { "Consumes commands": [commandsId], "Consumes failed-commands": [failedId] };
+
+      expect(mayOn(fn, "sqs:SendMessage")).toEqual(senders.has(name) ? [commandsId] : []);
+      expect(mayOn(fn, "sqs:ReceiveMessage")).toEqual(sources[name as keyof typeof sources] ?? []);
+    },
+  );
 
   test("may do nothing on every resource but send traces", () => {
     const everywhere = all
@@ -156,6 +190,65 @@ describe("the schedule", () => {
     expect(functions.get(referenced(target?.Arn) ?? "")?.Properties.Description).toBe("Every 1 minute");
     expect(target?.RetryPolicy).toEqual({ MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 0 });
     template.hasResourceProperties("AWS::Lambda::EventInvokeConfig", { MaximumRetryAttempts: 0 });
+  });
+});
+
+describe("the command queue", () => {
+  test("and its dead-letter queue keep the order of each group at SQS's high throughput, encrypted", () => {
+    expect(sqsQueues).toHaveLength(2);
+    for (const [, { Properties }] of sqsQueues) {
+      expect(Properties).toMatchObject({
+        FifoQueue: true,
+        ContentBasedDeduplication: false,
+        DeduplicationScope: "messageGroup",
+        FifoThroughputLimit: "perMessageGroupId",
+        SqsManagedSseEnabled: true,
+      });
+    }
+  });
+
+  test("delivers again after a function's time is over, soon enough to go on within a minute", () => {
+    expect(commands?.Properties).toMatchObject({ VisibilityTimeout: 50, MessageRetentionPeriod: 12 * 3_600 });
+    for (const [, fn] of functions) expect(fn.Properties.Timeout).toBeLessThan(queues.commands.visibilitySeconds);
+  });
+
+  test("gives up after 10 deliveries, and then keeps the message for 4 days", () => {
+    const redrive = commands?.Properties.RedrivePolicy as { deadLetterTargetArn: unknown; maxReceiveCount: number };
+
+    expect(redrive.maxReceiveCount).toBe(10);
+    expect(referenced(redrive.deadLetterTargetArn)).toBe(failedId);
+    expect(failed?.Properties.MessageRetentionPeriod).toBe(4 * 86_400);
+  });
+
+  test("refuses whoever comes without TLS, as the dead-letter queue does", () => {
+    const policies = resourcesOf(template, "AWS::SQS::QueuePolicy").map(([, policy]) => policy.Properties);
+    const denied = policies.map(({ Queues, PolicyDocument }) => ({
+      queue: referenced(Queues),
+      statements: (PolicyDocument as { Statement: unknown }).Statement,
+    }));
+
+    expect(denied.map(({ queue }) => queue).sort()).toEqual([commandsId, failedId].sort());
+    for (const { statements } of denied) {
+      expect(statements).toMatchObject([
+        { Effect: "Deny", Action: "sqs:*", Condition: { Bool: { "aws:SecureTransport": "false" } } },
+      ]);
+    }
+  });
+
+  test("and its dead-letter queue have a consumer each, which may leave messages of a batch undone", () => {
+    const sources = resourcesOf(template, "AWS::Lambda::EventSourceMapping").map(([, source]) => source.Properties);
+    const described = sources.map((source) => [
+      functions.get(referenced(source.FunctionName) ?? "")?.Properties.Description,
+      referenced(source.EventSourceArn),
+    ]);
+
+    expect(described.sort()).toEqual([
+      ["Consumes commands", commandsId],
+      ["Consumes failed-commands", failedId],
+    ]);
+    for (const source of sources) {
+      expect(source).toMatchObject({ BatchSize: 10, FunctionResponseTypes: ["ReportBatchItemFailures"] });
+    }
   });
 });
 

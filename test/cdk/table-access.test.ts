@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { describe, expect, test } from "vitest";
 import { readActions, writeActions } from "../../cdk/constructs/handler-function.ts";
-import { routes, schedules, type TableAccess } from "../../cdk/routes.ts";
+import { consumers, routes, schedules, type TableAccess } from "../../cdk/routes.ts";
 
 // A missing permission shows nowhere but in an account: the engines used locally ask for none. So what each function
 // may do is held here to what the code in its bundle does.
@@ -26,6 +26,8 @@ function neededBy(files: readonly string[]): TableAccess {
   const text = commands.map((file) => readFileSync(`${root}${file}`, "utf8")).join("\n");
   return needs.find(({ calls }) => calls.test(text))?.access ?? "none";
 }
+
+const sends = (file: string): boolean => /\bcommandQueue\.send\(/.test(readFileSync(`${root}${file}`, "utf8"));
 
 /** The files of which anything stands in each handler's bundle. */
 async function filesOfBundles(lambdas: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
@@ -58,6 +60,16 @@ describe("what a function is granted", () => {
     const needed = [...bundles].map(([lambda, files]) => [lambda, neededBy(files)] as const);
 
     expect(Object.fromEntries(needed)).toEqual(Object.fromEntries(listed));
+  });
+
+  test("lets every function send whose bundle has a command that does", async () => {
+    const sending = [...routes, ...schedules].filter(({ sends }) => sends).map(({ lambda }) => lambda);
+    const all = [...routes, ...schedules, ...consumers].map(({ lambda }) => lambda);
+    const senders = [...(await filesOfBundles(all))]
+      .filter(([, files]) => files.some((file) => file.startsWith("shared/commands/") && sends(file)))
+      .map(([lambda]) => lambda);
+
+    expect([...sending, ...consumers.map(({ lambda }) => lambda)]).toEqual(expect.arrayContaining(senders));
   });
 
   test("covers every call that the store makes", () => {
