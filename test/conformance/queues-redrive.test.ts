@@ -69,8 +69,11 @@ describe("a redrive", () => {
     const { letters } = await rejected(["1"]);
     await enqueueBodies(c, letters, ["put here"]);
     const other = await newQueue(c);
+    const before = expectOk(await c.browse(letters)).messages;
     expect(expectOk(await c.redrive(letters, other))).toEqual({ redriven: 2, left: 0, more: false });
-    expect(await bodiesOf(c, other)).toEqual(["1", "put here"]);
+    const after = expectOk(await c.browse(other)).messages;
+    expect(after.map(({ body }) => body)).toEqual(["1", "put here"]);
+    expect(after.map(({ messageId }) => messageId)).toEqual(before.map(({ messageId }) => messageId));
   });
 
   it.each([{ maxMessages: 3 }, { maxMessages: 3, overflow: "ring" }, { maxBytes: 3 }] as const)(

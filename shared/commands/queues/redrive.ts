@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Message } from "../../domain/message.ts";
 import { isLimited, type PartitionRef, partitionsOf, type Queue } from "../../domain/queue.ts";
 import { type Refusal, refuse, refuseFields } from "../../domain/refusal.ts";
-import { type Run, settle, standingOf } from "../../domain/run.ts";
+import { messageIdOf, type Run, settle, standingOf } from "../../domain/run.ts";
 import { runKey, tailKey } from "../../records/keys.ts";
 import { addFlow, moveCapacity, noFlow, readTail } from "../../records/queue.ts";
 import { putNewRun, readRun, writeRun } from "../../records/run.ts";
@@ -138,7 +138,7 @@ const moveBatch = async (
   const fitting = await fittingOf(context, target, letters);
   if (fitting.length === 0) return 0;
   const indexes = fitting.map(([index]) => index);
-  const messages = fitting.map(([, message]) => redrivenForm(message));
+  const messages = fitting.map(([index, message]) => redrivenForm(message, messageIdOf(run.messageIdBase, index)));
   const added = await newRunOn(context, target, run, messages);
   if (added === undefined) {
     context.settings.forget(name);
@@ -168,8 +168,8 @@ const fittingOf = async (context: Context, target: Queue, letters: Batch["letter
   return letters.slice(0, prefixWithin(messages, await freeCapacity(context, target)).length);
 };
 
-/** It is no dead letter any more. */
-const redrivenForm = ({ body, properties: { deadLetter: _, ...properties } }: Message): Message => ({
+/** It is no dead letter any more, and keeps its id: also one that was never a letter and has it from its run. */
+const redrivenForm = ({ body, properties: { deadLetter: _, ...properties } }: Message, messageId: string): Message => ({
   body,
-  properties,
+  properties: { messageId, ...properties },
 });
