@@ -1,9 +1,9 @@
 /** Acquire: what is given, to whom, and in which order. */
 import fc from "fast-check";
 import { expect } from "vitest";
-import type { Delivery } from "../support/shapes.ts";
+import type * as shapes from "../support/shapes.ts";
 import { process, queue, rarely, someone, steps } from "./command.ts";
-import type { Queue, Ref } from "./values.ts";
+import type { Delivery, Message, Queue, Ref } from "./values.ts";
 import { shortBody, tellBy, type World } from "./world.ts";
 
 export interface Acquiring {
@@ -64,7 +64,7 @@ const hasAvailable = (w: World, name: string): boolean => {
 export const take = (
   w: World,
   found: Queue,
-  deliveries: readonly Delivery[],
+  deliveries: readonly shapes.Delivery[],
   max: number,
   leaseMs: number | undefined,
   by: Ref | undefined,
@@ -72,7 +72,7 @@ export const take = (
   const available = w.broker.available(found);
   expect(deliveries.length, "as many as there are").toBe(Math.min(max, available.length));
   const { partitions } = found.settings;
-  const partitionOf = (d: Delivery) => Number(BigInt(d.sequence) % BigInt(partitions));
+  const partitionOf = (d: shapes.Delivery) => Number(BigInt(d.sequence) % BigInt(partitions));
   const met = [...new Set(deliveries.map(partitionOf))];
   const order = met.flatMap((partition) => available.filter((m) => m.partition === partition));
   expect(deliveries.map(({ body }) => body)).toEqual(order.slice(0, deliveries.length).map((m) => m.body));
@@ -80,7 +80,7 @@ export const take = (
     const m = order[i];
     if (m === undefined) continue;
     w.learn(m, told, found);
-    const delivery = w.broker.deliver(found, m, leaseMs, by);
+    const delivery = deliver(w, found, m, leaseMs, by);
     expect(told).toMatchObject({ redelivered: m.deliveries > 1, deliveryCount: m.deliveries });
     expect(told.leaseExpiresAt).toBe(
       leaseMs === undefined ? undefined : new Date(w.broker.nowMs + leaseMs).toISOString(),
@@ -88,4 +88,17 @@ export const take = (
     if (leaseMs !== undefined) w.given.push({ deliveryId: told.deliveryId, delivery });
   }
   w.broker.settle();
+};
+
+const deliver = (
+  w: World,
+  queue: Queue,
+  message: Message,
+  leaseMs: number | undefined,
+  by: Ref | undefined,
+): Delivery => {
+  message.deliveries += 1;
+  if (leaseMs === undefined) w.broker.leave(queue, [message]);
+  else Object.assign(message, { state: "leased", lease: { expiresAtMs: w.broker.nowMs + leaseMs, by } });
+  return { message, queue, lease: message.lease };
 };

@@ -82,6 +82,10 @@ export const queue = fc.oneof(
   { weight: 6, arbitrary: fc.nat(2) },
   { weight: 1, arbitrary: fc.integer({ min: 3, max: 4 }) },
 );
+/** Exchanges by number: three of the run's own, and a standard one. */
+export const exchange = fc.nat(3);
+export const bindingKeys = fc.constantFrom("", "a", "a.b", "b", "*", "a.*", "#", "a.#", "#.b", "*.b.#", "#.#");
+export const routingKeys = fc.constantFrom("", "a", "a", "a.b", "a.b", "b", "a.b.c", "b.b", "#");
 /** Branches by number: the first is met most often. */
 export const branch = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(2) });
 export const isBlind = fc.integer({ min: 0, max: 9 }).map((n) => n === 9);

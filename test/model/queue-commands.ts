@@ -31,6 +31,7 @@ const newQueue = (name: string, settings: Settings): Queue => ({
   firsts: new Map(),
   messages: [],
   enqueued: 0,
+  repeats: [],
   settled: [],
   dead: [],
 });
@@ -42,7 +43,9 @@ export const deleteQueue = steps(
     const name = w.queues[p.queue] ?? "";
     await w.lookForLetters(name);
     const found = w.queue(name);
-    const isUsed = found?.messages.some((m) => m.state !== "available");
+    const bound = [...w.broker.exchanges.values()].flatMap(({ bindings }) => bindings.map((b) => b.queue));
+    const isUsed =
+      found !== undefined && (bound.includes(found) || found.messages.some((m) => m.state !== "available"));
     const hasFailed = (ifEmpty && found && found.messages.length > 0) || (ifUnused && isUsed);
     const answer = await w.client(at).deleteQueue(name, { ifEmpty, ifUnused });
     w.note(`delete ${name} ${JSON.stringify({ ifEmpty, ifUnused })}`, answer);
@@ -95,14 +98,17 @@ export const checkStats = async (w: World, name: string, at: number): Promise<vo
   checkCounters(w, found, counts);
 };
 
-/** The counters of the past. What time has ended is counted by whoever meets it, so it may be missing until then. */
+/**
+ * The counters of the past. What time has ended is counted by whoever meets it, so it may be missing until then; what a
+ * commit dropped as a repeat has taken a place, and may be counted as enqueued.
+ */
 const checkCounters = (w: World, queue: Queue, told: QueueStats): void => {
   const [enqueued, settled, dead] = [Number(told.enqueued), Number(told.settled), Number(told.deadLettered)];
   expect(Number(told.changeCounter)).toBe(enqueued + settled + dead);
   const onTheirWay = w.broker.due.filter(({ from }) => from === queue).flatMap(({ messages }) => messages).length;
   const unmet = queue.settled.filter(({ isEnded }) => isEnded).length;
   const gone = queue.settled.length + queue.dead.length;
-  expect(enqueued, "enqueued").toBe(queue.enqueued);
+  expectBetween("enqueued", enqueued, queue.enqueued, queue.enqueued + queue.repeats.length);
   expectBetween("dead letters", dead, queue.dead.length, queue.dead.length + onTheirWay);
   expectBetween("settled and dead", settled + dead, gone - unmet, gone + onTheirWay);
 };

@@ -1,33 +1,35 @@
-/**
- * The contract as a broker in memory, one call after the other, and eager: what time or the end of a session does is done
- * at once. What a caller cannot foresee (ids, sequences, the moment when an ended message is moved on) is learned from
- * answers; here stands what must hold for it.
- */
+/** The contract as a broker in memory, eager: what time does is done at once. What nobody can foresee, answers tell. */
+import { matches } from "./routing.ts";
 import { columns, ILLEGAL, OK, ROLLED_BACK, TIMED_OUT, table } from "./state-table.ts";
-import type { Branch, Delivery, Due, Message, Outcome, Queue, Ref, Refused, Session, Verb, Verdict } from "./values.ts";
+import type * as v from "./values.ts";
+import type { Branch, Delivery, Message, Queue, Ref, Refused, Verb, Verdict } from "./values.ts";
 
 const DAY_MS = 86_400_000;
-
 const isSame = (a: Ref, b: Ref): boolean => a.name === b.name && a.epoch === b.epoch;
 const bytes = (messages: readonly Message[]): number => messages.reduce((sum, m) => sum + m.body.length, 0);
 const orEver = (limit: number | null): number => limit ?? Number.POSITIVE_INFINITY;
-const isHeuristic = ({ state }: Branch): boolean => state.startsWith("heuristically");
-
+const isRepeatable: readonly Verb[] = ["commit", "onePhase", "rollback"];
+const byQueue = (adds: Branch["adds"]) =>
+  new Map([...Map.groupBy(adds, ({ queue }) => queue)].map(([queue, of]) => [queue, of.map(({ message }) => message)]));
 export class Broker {
   readonly queues = new Map<string, Queue>();
   readonly deleted: Queue[] = [];
-  readonly sessions = new Map<string, Session>();
+  readonly sessions = new Map<string, v.Session>();
   readonly detached = new Set<string>();
   readonly branches = new Map<string, Branch>();
-  readonly outcomes = new Map<string, Outcome>();
-  due: Due[] = [];
+  readonly outcomes = new Map<string, v.Outcome>();
+  readonly exchanges = new Map<string, v.Exchange>();
+  due: v.Due[] = [];
   nowMs = 0;
 
   /** What time and the ends of sessions have done by now: to branches, then to leases, then to messages. */
   settle(): void {
     for (const branch of this.branches.values()) this.#meet(branch);
     for (const queue of [...this.queues.values(), ...this.deleted]) {
-      for (const m of queue.messages) if (m.state === "leased" && this.#isOver(m.lease)) this.#free(m);
+      for (const m of queue.messages) {
+        const { by, expiresAtMs = 0 } = m.lease ?? {};
+        if (m.state === "leased" && (expiresAtMs <= this.nowMs || this.fence(by) !== undefined)) this.free(m);
+      }
       const end = (isOver: (m: Message) => boolean, reason?: string) => {
         const over = queue.messages.filter((m) => m.state === "available" && isOver(m));
         for (const m of over) m.isEnded = true;
@@ -42,7 +44,7 @@ export class Broker {
   }
 
   #meet(b: Branch): void {
-    if (b.state === "prepared" || isHeuristic(b)) return;
+    if (b.state === "prepared" || b.state.startsWith("heur")) return;
     const left = b.associations.filter((a) => this.fateOf(a) === "alive");
     const isLost = left.length < b.associations.length || b.workers.some((w) => this.fateOf(w) === "dead");
     b.associations = left;
@@ -53,12 +55,12 @@ export class Broker {
   /** The branch's work never was: what it removed is back at its place. */
   #doom(b: Branch, state: Branch["state"]): void {
     b.state = state;
-    for (const { message } of b.removes.splice(0)) this.#free(message);
+    for (const { message } of b.removes.splice(0)) this.free(message);
     b.adds.length = 0;
   }
 
-  #free(m: Message, visibleAtMs = 0): void {
-    Object.assign(m, { state: "available", lease: undefined, holder: undefined, visibleAtMs });
+  free(m: Message, delayMs = 0): void {
+    Object.assign(m, { state: "available", lease: undefined, holder: undefined, visibleAtMs: this.nowMs + delayMs });
   }
 
   /** Messages leave their queue for good: with a reason for the dead-letter queue, if there is one. */
@@ -86,18 +88,14 @@ export class Broker {
     const dropAtMs = this.nowMs + orEver(queue.settings.retentionSeconds) * 1000;
     queue.messages.push(Object.assign(m, { state: "available", putAtMs: this.nowMs, expiresAtMs, dropAtMs }));
     queue.enqueued += 1;
-    const { deduplicationId: id } = m;
-    if (id !== undefined) queue.firsts.set(id, { message: m, untilMs: this.nowMs + DAY_MS });
+    if (m.deduplicationId !== undefined)
+      queue.firsts.set(m.deduplicationId, { message: m, untilMs: this.nowMs + DAY_MS });
   }
 
   fateOf({ name, epoch }: Ref): "alive" | "detached" | "dead" {
     if (this.detached.has(`${name}@${epoch}`)) return "detached";
     const session = this.sessions.get(name);
     return session?.epoch === epoch && !session.isClosed && session.expiresAtMs > this.nowMs ? "alive" : "dead";
-  }
-
-  #isOver(lease: Message["lease"]): boolean {
-    return lease === undefined || lease.expiresAtMs <= this.nowMs || this.fence(lease.by) !== undefined;
   }
 
   fence(by: Ref | undefined): Refused {
@@ -111,9 +109,8 @@ export class Broker {
 
   /** What stands on the queue or will, once prepared branches are committed. */
   using(queue: Queue): readonly Message[] {
-    const prepared = [...this.branches.values()].filter(({ state }) => state === "prepared");
-    const reserved = prepared.flatMap(({ adds }) => adds.filter((add) => add.queue === queue));
-    return [...queue.messages, ...reserved.map(({ message }) => message)];
+    const reserved = [...this.branches.values()].flatMap(({ state, adds }) => (state === "prepared" ? adds : []));
+    return [...queue.messages, ...reserved.flatMap((add) => (add.queue === queue ? [add.message] : []))];
   }
 
   /** The messages that a ring queue drops so that these fit; undefined when they cannot fit. */
@@ -127,32 +124,58 @@ export class Broker {
     return fits() ? dropped : undefined;
   }
 
-  #firstOf(queue: Queue, { deduplicationId: id }: Message): Message | undefined {
-    const first = id === undefined ? undefined : queue.firsts.get(id);
-    return first !== undefined && first.untilMs > this.nowMs ? first.message : undefined;
+  /** The first message of this one's deduplication id: of the last day, or else among these. */
+  #firstOf(queue: Queue, { deduplicationId: id }: Message, among: readonly Message[] = []): Message | undefined {
+    const { message, untilMs = 0 } = queue.firsts.get(id ?? "") ?? {};
+    return untilMs > this.nowMs ? message : among.find((m) => id !== undefined && m.deduplicationId === id);
   }
 
-  /** Puts messages on the queue, or on the branch; what each has become: itself, or the first of its deduplication id. */
-  enqueue(queue: Queue, messages: readonly Message[], branch: Branch | undefined): readonly Message[] | undefined {
-    const earlier = (m: Message) =>
-      m.deduplicationId === undefined ? m : messages.find((one) => one.deduplicationId === m.deduplicationId);
-    const became = messages.map((m) => this.#firstOf(queue, m) ?? earlier(m) ?? m);
-    const wanted = messages.filter((m, i) => became[i] === m);
-    const dropped = branch === undefined ? this.#roomFor(queue, wanted) : [];
-    if (dropped === undefined) return undefined;
-    this.leave(queue, dropped);
-    for (const message of wanted) {
-      if (branch === undefined) this.#put(queue, message);
-      else branch.adds.push({ queue, message });
+  /** Every queue has room for what enters it, or none is touched. */
+  #makeRoom(entering: Iterable<readonly [Queue, readonly Message[]]>): boolean {
+    const rooms = [...entering].map(([queue, messages]) => [queue, this.#roomFor(queue, messages)] as const);
+    if (rooms.some(([, dropped]) => dropped === undefined)) return false;
+    for (const [queue, dropped = []] of rooms) this.leave(queue, dropped);
+    return true;
+  }
+
+  /** Puts messages on queues, or on the branch; what each has become: itself, or the first of its deduplication id. */
+  enqueue(targets: ReadonlyMap<Queue, readonly Message[]>, branch?: Branch): ReadonlyMap<Message, Message> | undefined {
+    const became = new Map<Message, Message>();
+    const wanted = [...targets].map(([queue, messages]) => {
+      for (const m of messages) became.set(m, this.#firstOf(queue, m, messages) ?? m);
+      return [queue, messages.filter((m) => became.get(m) === m)] as const;
+    });
+    if (branch === undefined && !this.#makeRoom(wanted)) return undefined;
+    for (const [queue, messages] of wanted) {
+      if (branch === undefined) for (const m of messages) this.#put(queue, m);
+      else branch.adds.push(...messages.map((message) => ({ queue, message })));
     }
     return became;
   }
 
-  deliver(queue: Queue, message: Message, leaseMs: number | undefined, by: Ref | undefined): Delivery {
-    message.deliveries += 1;
-    if (leaseMs === undefined) this.leave(queue, [message]);
-    else Object.assign(message, { state: "leased", lease: { expiresAtMs: this.nowMs + leaseMs, by } });
-    return { message, queue, lease: message.lease };
+  /** The queues of a message, each once: as this exchange says or, where that names none, its alternates. */
+  route(name: string | null, key: string, headers: v.Headers): readonly Queue[] {
+    const { type = "direct", alternate = null, bindings = [] } = this.exchanges.get(name ?? "") ?? {};
+    const found = bindings.filter((b) => b.queue.deletedAtMs === undefined && matches(type, b, key, headers));
+    if (found.length === 0 && alternate !== null) return this.route(alternate, key, headers);
+    return [...new Set(found.map(({ queue }) => queue))];
+  }
+
+  /** Letters go back, or all to one queue, the oldest first; none is dropped for them, none passes one that stays. */
+  redrive(from: Queue, to: Queue | undefined, copyOf: (m: Message, target: Queue) => Message): readonly v.Placed[] {
+    const [full, moved] = [new Set<Queue>(), [] as v.Placed[]];
+    for (const m of this.available(from)) {
+      const queue = to ?? this.queues.get(m.origin ?? "");
+      if (queue === undefined || full.has(queue)) continue;
+      const message = copyOf(m, queue);
+      if (this.#roomFor(queue, [message])?.length !== 0) full.add(queue);
+      else {
+        this.leave(from, [m]);
+        this.#put(queue, message);
+        moved.push({ queue, message });
+      }
+    }
+    return moved;
   }
 
   /** The right outcomes of a delivery: two where time has ended the message, and nobody may have met it yet. */
@@ -163,41 +186,13 @@ export class Broker {
     return m.state === "leased" && m.lease === lease ? ["ok"] : ["lease-lost"];
   }
 
-  accept({ message, queue }: Delivery, branch: Branch | undefined): void {
-    if (branch === undefined) this.leave(queue, [message]);
-    else if (message.state === "leased") {
-      Object.assign(message, { state: "held", holder: branch });
-      branch.removes.push({ queue, message });
-    }
-  }
-
-  release(deliveries: readonly Delivery[], delayMs: number): void {
-    for (const { message } of deliveries) this.#free(message, delayMs === 0 ? 0 : this.nowMs + delayMs);
-    this.settle();
-  }
-
-  /** The next epoch of the name; the one before is over. */
-  attach(name: string, timeoutSeconds: number): Session {
-    const epoch = (this.sessions.get(name)?.epoch ?? 0) + 1;
-    const session = { name, epoch, timeoutSeconds, expiresAtMs: this.nowMs + timeoutSeconds * 1000, isClosed: false };
-    this.sessions.set(name, session);
-    this.settle();
-    return session;
-  }
-
-  detach(session: Session): void {
-    if (this.fateOf(session) === "alive") this.detached.add(`${session.name}@${session.epoch}`);
-    session.isClosed = true;
-    this.settle();
-  }
-
   start(xid: string, by: Ref, how: { join: boolean; resume: boolean; timeoutSeconds: number }): Verdict {
     const b = this.branches.get(xid);
     const mine = b?.associations.find((a) => isSame(a, by));
     if (how.join && how.resume) return "command-invalid";
     if (b !== undefined && !how.join && !how.resume) return "not-allowed";
-    if (b === undefined && (how.join || how.resume)) return "not-found";
     if (b === undefined) {
+      if (how.join || how.resume) return "not-found";
       const [timeoutSeconds, workers] = [how.timeoutSeconds || 60, [by]];
       const deadlineMs = this.nowMs + timeoutSeconds * 1000;
       const branch = { startedBy: by.name, workers, adds: [], removes: [], timeoutSeconds, deadlineMs };
@@ -235,10 +230,14 @@ export class Broker {
   complete(xid: string, verb: Verb): Verdict {
     const b = this.branches.get(xid);
     const outcome = verb === "rollback" || verb === "decideRollback" ? "rolled-back" : "committed";
-    if (b === undefined) return this.#past(xid, verb, outcome);
-    if (isHeuristic(b)) {
+    if (b === undefined) {
+      const past = isRepeatable.includes(verb) ? this.outcomes.get(xid) : undefined;
+      if (!past?.isRepeatable || past.untilMs <= this.nowMs) return "not-found";
+      return past.state === outcome ? OK : ILLEGAL;
+    }
+    if (b.state.startsWith("heur")) {
       if (verb === "forget") return this.#over(xid, b.state.replace("heuristically-", ""), false, OK);
-      if (verb !== "commit" && verb !== "onePhase" && verb !== "rollback") return ILLEGAL;
+      if (!isRepeatable.includes(verb)) return ILLEGAL;
       return b.state === "heuristically-committed" ? "XA_HEURCOM" : "XA_HEURRB";
     }
     const isAssociated = b.state !== "timed-out" && b.associations.length > 0;
@@ -247,7 +246,10 @@ export class Broker {
       return this.#over(xid, "rolled-back", false, verdict);
     }
     if (verdict !== OK) return verdict;
-    if ((verb === "prepare" || verb === "onePhase") && !this.#reserve(b)) {
+    if (
+      (verb === "prepare" || verb === "onePhase") &&
+      !this.#makeRoom(byQueue(b.adds.filter(({ queue }) => queue.deletedAtMs === undefined)))
+    ) {
       this.#doom(b, "rollback-only");
       this.settle();
       return verb === "prepare" ? ROLLED_BACK : this.#over(xid, "rolled-back", false, ROLLED_BACK);
@@ -259,39 +261,18 @@ export class Broker {
     return OK;
   }
 
-  /** A completion may be repeated for 24 h, as long as it is the same one. */
-  #past(xid: string, verb: Verb, outcome: string): Verdict {
-    const past = this.outcomes.get(xid);
-    const isKnown = past?.isRepeatable && past.untilMs > this.nowMs;
-    if (!isKnown || !["commit", "onePhase", "rollback"].includes(verb)) return "not-found";
-    return past.state === outcome ? OK : ILLEGAL;
-  }
-
   #over(xid: string, state: string, isRepeatable: boolean, answer: Verdict): Verdict {
     this.branches.delete(xid);
     this.outcomes.set(xid, { state, isRepeatable, untilMs: this.nowMs + DAY_MS });
     return answer;
   }
 
-  /** Every limited queue has room for what the branch adds, or none is touched. */
-  #reserve({ adds }: Branch): boolean {
-    const live = adds.filter(({ queue }) => queue.deletedAtMs === undefined);
-    const rooms = [...Map.groupBy(live, ({ queue }) => queue)].map(([queue, of]) => {
-      const entering = of.map(({ message }) => message);
-      return { queue, dropped: this.#roomFor(queue, entering) };
-    });
-    if (rooms.some(({ dropped }) => dropped === undefined)) return false;
-    for (const { queue, dropped = [] } of rooms) this.leave(queue, dropped);
-    return true;
-  }
-
   #apply(b: Branch, outcome: string): void {
     if (outcome === "rolled-back") this.#doom(b, b.state);
     for (const { queue, message } of b.removes.splice(0)) this.leave(queue, [message]);
-    for (const [queue, of] of Map.groupBy(b.adds.splice(0), (add) => add.queue)) {
-      const messages = of.map(({ message }) => message);
+    for (const [queue, messages] of byQueue(b.adds.splice(0))) {
       if (queue.deletedAtMs !== undefined) this.leave(queue, messages, "queue-deleted");
-      else for (const m of messages) if (this.#firstOf(queue, m) === undefined) this.#put(queue, m);
+      else for (const m of messages) this.#firstOf(queue, m) ? queue.repeats.push(m) : this.#put(queue, m);
     }
     this.settle();
   }

@@ -5,15 +5,20 @@ import { expectOk } from "../support/moves.ts";
 import { acquire, take } from "./acquire-commands.ts";
 import * as branches from "./branch-commands.ts";
 import type { Command } from "./command.ts";
-import { enqueue, enqueueInBranch } from "./enqueue-commands.ts";
+import { enqueue, enqueueInBranch, publish, publishInBranch } from "./enqueue-commands.ts";
+import * as exchanges from "./exchange-commands.ts";
 import * as queues from "./queue-commands.ts";
+import { redrive } from "./redrive-commands.ts";
 import * as sessions from "./session-commands.ts";
 import { choices } from "./settings.ts";
 import * as settling from "./settle-commands.ts";
 import type { World } from "./world.ts";
 
-/** Which queues there are when a run begins: settings by number, or none. */
-export const beginnings = fc.tuple(...[0, 1, 2, 3, 4].map(() => fc.option(choices, { freq: 12 })));
+/** Which queues there are when a run begins: settings by number, or none; and which exchanges. */
+export const beginnings = fc.record({
+  queues: fc.tuple(...[0, 1, 2, 3, 4].map(() => fc.option(choices, { freq: 12 }))),
+  exchanges: exchanges.exchangesAtFirst,
+});
 
 export const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: queues.declare },
@@ -24,6 +29,15 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: queues.list },
   { weight: 9, arbitrary: enqueue },
   { weight: 7, arbitrary: enqueueInBranch },
+  { weight: 6, arbitrary: publish },
+  { weight: 4, arbitrary: publishInBranch },
+  { weight: 1, arbitrary: exchanges.declare },
+  { weight: 1, arbitrary: exchanges.remove },
+  { weight: 2, arbitrary: exchanges.look },
+  { weight: 3, arbitrary: exchanges.bind },
+  { weight: 1, arbitrary: exchanges.unbind },
+  { weight: 1, arbitrary: exchanges.list },
+  { weight: 3, arbitrary: redrive },
   { weight: 10, arbitrary: acquire },
   { weight: 4, arbitrary: settling.accept },
   { weight: 3, arbitrary: settling.acceptInBranch },
@@ -50,10 +64,13 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: branches.listPrepared },
 );
 
-export const begin = async (w: World, beginning: readonly (number | null)[]): Promise<void> => {
-  for (const [i, choice] of beginning.entries()) {
+type Beginning = typeof beginnings extends fc.Arbitrary<infer T> ? T : never;
+
+export const begin = async (w: World, beginning: Beginning): Promise<void> => {
+  for (const [i, choice] of beginning.queues.entries()) {
     if (choice !== null) await queues.declareQueue(w, w.queues[i] ?? "", choice, 0);
   }
+  await exchanges.beginExchanges(w, beginning.exchanges);
   for (const name of w.sessions.slice(0, 2)) await sessions.attachSession(w, name, 600);
 };
 
@@ -76,6 +93,7 @@ export const drain = async (w: World): Promise<void> => {
     await drainQueue(w, name);
     if (w.queue(name) !== undefined) await queues.checkStats(w, name, 0);
   }
+  await exchanges.endExchanges(w);
   for (const name of w.broker.queues.keys()) expectOk(await w.client(0).deleteQueue(name), 204);
   w.advance(BURIED_SECONDS);
 };

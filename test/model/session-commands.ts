@@ -17,11 +17,14 @@ export const attachSession = async (w: World, name: string, timeoutSeconds = 300
   const before = w.broker.sessions.get(name);
   const answer = await w.client(at).attach(name, timeoutSeconds);
   w.note(`attach ${name} ${timeoutSeconds}`, answer);
-  const { epoch } = w.broker.attach(name, timeoutSeconds);
+  const epoch = (before?.epoch ?? 0) + 1;
+  const expiresAtMs = w.broker.nowMs + timeoutSeconds * 1000;
+  w.broker.sessions.set(name, { name, epoch, timeoutSeconds, expiresAtMs, isClosed: false });
+  w.broker.settle();
   const ofIt = [...w.broker.branches].filter(([, b]) => b.workers.some((worker) => worker.name === name));
   w.forgetTimeouts(ofIt.map(([xid]) => xid));
   const { recovery, ...told } = expectOk(answer, before === undefined ? 201 : 200);
-  const expiresAt = new Date(w.broker.nowMs + timeoutSeconds * 1000).toISOString();
+  const expiresAt = new Date(expiresAtMs).toISOString();
   expect(told).toEqual({ session: name, epoch, timeoutSeconds, expiresAt, resumed: before !== undefined });
   checkRecovery(w, recovery, new Set(ofIt.map(([xid]) => xid)));
 };
@@ -39,10 +42,16 @@ const checkRecovery = (w: World, told: RecoveryReport, of: ReadonlySet<string>):
     enqueues: b.adds.map(({ queue, message }) => ({ queue: queue.name, messageId: message.id ?? "" })),
     dequeues: b.removes.map(({ queue, message }) => ({ queue: queue.name, messageId: message.id ?? "" })),
   }));
-  expect(told.inDoubt.map(withoutSequences).toSorted(byXid)).toEqual(expected.toSorted(byXid));
+  const inOrder = (all: readonly ReturnType<typeof withoutSequences>[]) =>
+    all.map(({ enqueues, ...rest }) => ({ ...rest, enqueues: enqueues.toSorted(byQueue) })).toSorted(byXid);
+  expect(inOrder(told.inDoubt.map(withoutSequences))).toEqual(inOrder(expected));
 };
 
 const byXid = (a: { readonly xid: string }, b: { readonly xid: string }): number => (a.xid < b.xid ? -1 : 1);
+
+/** Each queue's in their order; which queue of a publish comes first is nobody's promise. */
+const byQueue = (a: { readonly queue: string }, b: { readonly queue: string }): number =>
+  a.queue < b.queue ? -1 : a.queue > b.queue ? 1 : 0;
 
 const withoutSequences = ({ xid, enqueues, dequeues }: InDoubt) => ({
   xid,
@@ -85,7 +94,11 @@ export const detachSession = async (
   const isFenced = hasEpoch && before !== undefined && before.epoch !== by.epoch;
   if (w.isRefused(answer, before === undefined ? "not-found" : isFenced ? "session-fenced" : undefined)) return;
   expect(answer.status).toBe(204);
-  if (before !== undefined) w.broker.detach(before);
+  if (before !== undefined) {
+    if (w.broker.fateOf(before) === "alive") w.broker.detached.add(`${before.name}@${before.epoch}`);
+    before.isClosed = true;
+    w.broker.settle();
+  }
   w.forgetTimeouts(associated.map(([xid]) => xid));
 };
 

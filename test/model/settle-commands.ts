@@ -68,7 +68,13 @@ const acceptAll = async (
     call,
     (c, ids) => c.accept(ids),
     (done) => {
-      for (const { delivery } of done) w.broker.accept(delivery, workplace);
+      for (const { message, queue } of deliveriesOf(done)) {
+        if (workplace === undefined) w.broker.leave(queue, [message]);
+        else if (message.state === "leased") {
+          Object.assign(message, { state: "held", holder: workplace });
+          workplace.removes.push({ queue, message });
+        }
+      }
     },
   );
 };
@@ -83,7 +89,8 @@ export const release = steps(
       call,
       (c, ids) => c.release(ids, { delaySeconds }),
       (done) => {
-        w.broker.release(deliveriesOf(done), delaySeconds * 1000);
+        for (const { message } of deliveriesOf(done)) w.broker.free(message, delaySeconds * 1000);
+        w.broker.settle();
       },
     );
   },

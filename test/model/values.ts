@@ -10,10 +10,15 @@ export interface Ref {
   readonly epoch: number;
 }
 
+export type Headers = Readonly<Record<string, string | number>>;
+
 export interface Message {
   readonly body: string;
   readonly ttlMs: number;
   readonly deduplicationId: string | undefined;
+  readonly headers?: Headers;
+  /** Of a dead letter: the queue that it came from. */
+  readonly origin?: string;
   /** -1 until an answer tells. */
   partition: number;
   state: "new" | "available" | "leased" | "held" | "gone";
@@ -37,6 +42,8 @@ export interface Queue {
   messages: Message[];
   deletedAtMs?: number;
   enqueued: number;
+  /** What a commit dropped because its deduplication id was taken meanwhile. */
+  readonly repeats: Message[];
   readonly settled: Message[];
   readonly dead: Message[];
 }
@@ -65,11 +72,30 @@ export interface Branch {
   state: "open" | "rollback-only" | "timed-out" | "prepared" | "heuristically-committed" | "heuristically-rolled-back";
   readonly startedBy: string;
   readonly workers: Ref[];
-  readonly adds: { readonly queue: Queue; readonly message: Message }[];
-  readonly removes: { readonly queue: Queue; readonly message: Message }[];
+  readonly adds: Placed[];
+  readonly removes: Placed[];
   associations: { readonly name: string; readonly epoch: number; isSuspended: boolean }[];
   timeoutSeconds: number;
   deadlineMs: number;
+}
+
+/** A copy of a message on one queue. */
+export interface Placed {
+  readonly queue: Queue;
+  readonly message: Message;
+}
+
+export interface Binding {
+  readonly queue: Queue;
+  readonly bindingKey: string;
+  readonly arguments: Readonly<Record<string, string | number | null>>;
+}
+
+export interface Exchange {
+  readonly type: "direct" | "fanout" | "topic" | "headers";
+  readonly alternate: string | null;
+  bindings: readonly Binding[];
+  unroutable: number;
 }
 
 /** Messages of one queue on their way to its dead-letter queue, in an order that they keep. */

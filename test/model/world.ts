@@ -27,14 +27,16 @@ export interface Given {
 export interface Remembered {
   readonly by: string | undefined;
   readonly xid: string | undefined;
-  readonly queue: string;
-  readonly messages: readonly object[];
+  readonly path: string;
+  readonly body: object;
   readonly answer: unknown;
   readonly untilMs: number;
 }
 
 /** Queues of a run by their last names; what is dead on `a` goes to `a.dead`. */
 const QUEUES = ["a", "b", "c", "a.dead", "b.dead"] as const;
+/** All runs share it: each has routing keys of its own there. */
+const STANDARD = "amq.direct";
 
 export class World {
   readonly broker = new Broker();
@@ -42,6 +44,7 @@ export class World {
   readonly given: Given[] = [];
   readonly remembered = new Map<string, Remembered>();
   readonly queues: readonly string[];
+  readonly exchanges: readonly string[];
   readonly sessions: readonly string[];
   readonly xids: readonly string[];
   readonly prefix: string;
@@ -55,6 +58,8 @@ export class World {
     this.broker.nowMs = clock.nowMs;
     this.prefix = `r${run}.`;
     this.queues = QUEUES.map((name) => this.prefix + name);
+    this.exchanges = [...["x", "y", "z"].map((name) => this.prefix + name), STANDARD];
+    this.broker.exchanges.set(STANDARD, { type: "direct", alternate: null, bindings: [], unroutable: 0 });
     // By its name a session has a partition: even ones shall have 0, odd ones 1.
     this.sessions = [0, 1, 2].map((i) => nameIn(i % 2, `${this.prefix}s${i}`));
     this.xids = [0, 1, 2].map((i) => `1.${Buffer.from(`${run}`).toString("hex")}.0${i}`);
@@ -105,6 +110,15 @@ export class World {
       dropAtMs: Number.POSITIVE_INFINITY,
       ...rest,
     };
+  }
+
+  isStandard(exchange: string): boolean {
+    return exchange === STANDARD;
+  }
+
+  /** A routing or binding key as this exchange is given it. */
+  keyOn(exchange: string, key: string): string {
+    return this.isStandard(exchange) ? `${this.prefix}${key}` : key;
   }
 
   queue(name: string): Queue | undefined {
@@ -194,6 +208,7 @@ export class World {
     expect(deadLetter?.deliveryCount).toBe(m?.deliveries);
     return this.message(undefined, undefined, {
       body: letter.body,
+      origin: deadLetter?.queue ?? "",
       id: letter.messageId,
       sequence: BigInt(letter.sequence),
     });

@@ -1,0 +1,3 @@
+import { testHalf } from "./histories.ts";
+
+testHalf(0);
