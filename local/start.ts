@@ -1,14 +1,16 @@
-import { routes, schedules } from "../cdk/routes.ts";
+import { consumers, routes, schedules } from "../cdk/routes.ts";
 import { awsEnvironment } from "./credentials.ts";
 import { type Engines, openEngines } from "./engines.ts";
+import { type EventSources, startEventSources } from "./event-source.ts";
 import { type HttpApi, serve } from "./http/serve.ts";
+import { ensureQueues } from "./queues.ts";
 import { type Schedule, startSchedule } from "./schedule.ts";
 import { helpText, readSettings, type Settings } from "./settings.ts";
 import { onShutdown } from "./shutdown.ts";
 import { oneLine, StartFailure } from "./start-failure.ts";
 import { ensureTable } from "./table.ts";
 
-const running: { engines?: Engines; api?: HttpApi; schedule?: Schedule } = {};
+const running: { engines?: Engines; api?: HttpApi; schedule?: Schedule; eventSources?: EventSources } = {};
 
 async function main(args: readonly string[]): Promise<void> {
   if (args.includes("--help") || args.includes("-h")) {
@@ -33,14 +35,19 @@ async function start(settings: Settings, shutDown: (failure: string) => void): P
   const engines = await openEngines(settings);
   running.engines = engines;
   void engines.ended.then(shutDown);
+  setEnvironment(awsEnvironment(process.env, [settings.dynamodbEndpoint, settings.sqsEndpoint]));
+  const [queues] = await Promise.all([
+    ensureQueues(engines.sqsEndpoint, settings.tableName),
+    ensureTable(engines.dynamodbEndpoint, settings.tableName),
+  ]);
   setEnvironment({
-    ...awsEnvironment(process.env, [settings.dynamodbEndpoint, settings.sqsEndpoint]),
     CAIRN_TABLE: settings.tableName,
+    CAIRN_COMMAND_QUEUE_URL: queues.commands.url,
     DYNAMODB_ENDPOINT: engines.dynamodbEndpoint,
     SQS_ENDPOINT: engines.sqsEndpoint,
   });
-  await ensureTable(engines.dynamodbEndpoint, settings.tableName);
   running.schedule = await startSchedule({ schedules, everySeconds: settings.scheduleSeconds });
+  running.eventSources = await startEventSources({ consumers, endpoint: engines.sqsEndpoint, queues });
   running.api = await serve({ routes, port: settings.port });
   process.stdout.write(`Cairn listens on ${running.api.baseUrl}\n`);
 }
@@ -55,7 +62,7 @@ function setEnvironment(values: Readonly<Record<string, string | undefined>>): v
 
 /** First whoever could still ask for something, then what they would ask. */
 async function stop(): Promise<void> {
-  await Promise.all([running.api?.close(), running.schedule?.stop()]);
+  await Promise.all([running.api?.close(), running.schedule?.stop(), running.eventSources?.stop()]);
   await running.engines?.stop();
 }
 
