@@ -2,10 +2,15 @@ import { Server } from "node:net";
 import { join } from "node:path";
 import type { Engine } from "./table-engine.ts";
 
-/** Starts fauxqs inside this process on a free port, its file in `dataDir`, which the caller has to itself. */
-export async function startQueueEngine(dataDir: string): Promise<Engine> {
+/**
+ * Starts fauxqs inside this process on a free port, its file in `dataDir`, which the caller has to itself. Without one
+ * it keeps what it holds in memory.
+ */
+export async function startQueueEngine(dataDir?: string): Promise<Engine> {
   const { startFauxqs } = await import("fauxqs");
-  const server = await onLoopback(() => startFauxqs({ port: 0, logger: false, dataDir: join(dataDir, "queues") }));
+  const server = await onLoopback(() =>
+    startFauxqs({ port: 0, logger: false, ...(dataDir !== undefined && { dataDir: join(dataDir, "queues") }) }),
+  );
   return {
     endpoint: `http://127.0.0.1:${server.port}`,
     // It lives and dies with this process.

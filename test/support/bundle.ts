@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Script } from "node:vm";
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { SQSClient } from "@aws-sdk/client-sqs";
 import { build } from "esbuild";
-import { routes, schedules } from "../../cdk/routes.ts";
+import { consumers, routes, schedules } from "../../cdk/routes.ts";
 import type { Handler } from "../../local/handlers.ts";
 
 export type LoadHandler = () => Promise<{ readonly handler: Handler }>;
@@ -14,29 +15,37 @@ export interface Loaded {
   /** By the name of the handler's file below `lambdas/`. */
   readonly handlers: ReadonlyMap<string, LoadHandler>;
   readonly connection: DynamoDBClient;
+  readonly queueConnection: SQSClient;
 }
 
 /** The handlers with a memory of their own. The environment is read while the script runs: once a process, as in the real ones. */
-export const loadBundle = async (table: string): Promise<Loaded> => {
+export const loadBundle = async (table: string, commandQueueUrl: string): Promise<Loaded> => {
   bundle ??= compiled();
   const { script, packages } = await bundle;
   const run = script.runInThisContext() as (...given: readonly unknown[]) => void;
-  const module: { exports: { client?: DynamoDBClient; handlers?: Readonly<Record<string, LoadHandler>> } } = {
-    exports: {},
-  };
+  const module: { exports: Exports } = { exports: {} };
   process.env.CAIRN_TABLE = table;
+  process.env.CAIRN_COMMAND_QUEUE_URL = commandQueueUrl;
   run((name: string) => packages.get(name), module, module.exports);
-  const { client: connection, handlers } = module.exports;
-  if (connection === undefined || handlers === undefined) throw new Error("the handlers could not be loaded");
-  return { handlers: new Map(Object.entries(handlers)), connection };
+  const { client: connection, queueClient: queueConnection, handlers } = module.exports;
+  if (connection === undefined || queueConnection === undefined || handlers === undefined) {
+    throw new Error("the handlers could not be loaded");
+  }
+  return { handlers: new Map(Object.entries(handlers)), connection, queueConnection };
 };
 
+interface Exports {
+  readonly client?: DynamoDBClient;
+  readonly queueClient?: SQSClient;
+  readonly handlers?: Readonly<Record<string, LoadHandler>>;
+}
+
 const compiled = async (): Promise<Bundle> => {
-  const lambdas = [...new Set([...routes, ...schedules].map(({ lambda }) => lambda))];
+  const lambdas = [...new Set([...routes, ...schedules, ...consumers].map(({ lambda }) => lambda))];
   const { outputFiles, metafile } = await build({
     stdin: {
       contents: [
-        'export { client } from "./shared/config.ts";',
+        'export { client, queueClient } from "./shared/config.ts";',
         // Each is loaded by its first request, as a function of its own would be.
         `export const handlers = { ${lambdas.map((l) => `"${l}": () => import("./lambdas/${l}.ts")`).join(", ")} };`,
       ].join("\n"),

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { useInProcessService } from "./in-process.ts";
 import { drain, expectRefused, newQueue, take } from "./moves.ts";
+import { unique } from "./names.ts";
 
 const service = useInProcessService();
 
@@ -80,5 +81,38 @@ describe("A process of the service inside the test", () => {
     expect(await take(one.client, queue)).toEqual([]);
     service.wait(31_000);
     expect(await take(one.client, queue)).toMatchObject([{ redelivered: true }]);
+  });
+});
+
+describe("The workers of a process inside the test", () => {
+  const queued = (...bodies: string[]) =>
+    bodies.map((body) => ({ group: body.charAt(0), id: unique(body), body: JSON.stringify(body) }));
+
+  test("take all that is in its table's command queue, and nothing of another table's", async () => {
+    const table = await service.newTable();
+    const other = await service.newTable();
+    const one = await service.process("one");
+    await one.restart(table);
+    await service.queues.fill(table, queued("a1", "a2", "b1"));
+    await service.queues.fill(other, queued("c1"));
+    await one.runWorker();
+    expect(await service.queues.drain(table)).toEqual([]);
+    expect((await service.queues.drain(other)).map(({ body }) => body)).toEqual(['"c1"']);
+  });
+
+  test("are handed what was taken out and put back, in its order, as often as the test wants", async () => {
+    const table = await service.newTable();
+    const one = await service.process("one");
+    await one.restart(table);
+    const messages = queued("a1", "a2", "b1");
+    await service.queues.fill(table, messages);
+    const left = await service.queues.drain(table);
+    expect(left).toHaveLength(3);
+    expect(left.filter(({ group }) => group === "a").map(({ body }) => body)).toEqual(['"a1"', '"a2"']);
+    await service.queues.renew(table);
+    await one.restart(table);
+    await service.queues.fill(table, left);
+    await one.runWorker("twice");
+    expect(await service.queues.drain(table)).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 /**
  * The real handlers over real HTTP, but in the test's own process, so that a test can stand between a handler and the
- * table: every SDK call of every request goes through a middleware in the SDK's own stack. A process here is a run of the
+ * table or the command queue: every SDK call of every request goes through a middleware in the SDK's own stack. A process here is a run of the
  * handlers' bundle, with caches of its own; dropping it is what a crash does to a process's memory.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -14,34 +14,23 @@ import { awsEnvironment } from "../../local/credentials.ts";
 import { contextOf } from "../../local/handlers.ts";
 import { problemBody, timedOut } from "../../local/http/problem.ts";
 import { type HttpApi, serve } from "../../local/http/serve.ts";
+import { startQueueEngine } from "../../local/queue-engine.ts";
+import type { LocalQueues } from "../../local/queues.ts";
 import { ensureTable } from "../../local/table.ts";
 import { type Engine, startTableEngine } from "../../local/table-engine.ts";
 import { tableClient } from "../../shared/store/client.ts";
 import { type Loaded, loadBundle } from "./bundle.ts";
 import { type Client, client } from "./client.ts";
-
-/** One request to a process, for whoever stands between it and the table. */
-export interface RequestScope {
-  /** The process's name, and the number of the request in it since its last restart, from 0. */
-  readonly process: string;
-  readonly number: number;
-  readonly lambda: string;
-  /** Resolves when the handler has come to its end; never, when it was stopped. */
-  readonly ended: Promise<void>;
-  /** Its clock goes so much ahead of everybody's. */
-  aheadMs: number;
-  /** The caller gets 503 at once, as from a gateway that lost its function; the handler goes on unheard. */
-  abandon(): void;
-  /** As `abandon`, and the handler never goes on: neither its open calls come back nor does it make another. */
-  stop(): void;
-}
+import { QueuesUnderTest } from "./queues.ts";
+import { type RequestScope, Scope } from "./request-scope.ts";
+import { type Deliveries, runWorkers } from "./workers.ts";
 
 /** One call of the SDK, as the product makes it. */
 export interface SdkCall {
   readonly request: RequestScope;
   /** Among the calls of its request, from 0, in the order in which they begin. */
   readonly index: number;
-  /** `GetItem`, `TransactWriteItems`, … */
+  /** `GetItem`, `TransactWriteItems`, `SendMessageBatch`, … */
   readonly operation: string;
   readonly input: object;
 }
@@ -60,6 +49,11 @@ export interface InProcess {
   restart(table?: string): Promise<void>;
   /** Runs what the schedule runs, once. */
   runSchedule(): Promise<void>;
+  /**
+   * Gives the consumers what the queues hold until they are empty, a batch at a time; what a consumer leaves undone is
+   * there again at once. Ends early when a consumer is stopped or abandoned: its batch is then in the queue again.
+   */
+  runWorker(deliveries?: Deliveries): Promise<void>;
   onCall: OnCall | undefined;
   onAttempt: OnAttempt | undefined;
   /** Its clock goes so much ahead of the service's; a restart changes nothing about that. */
@@ -73,6 +67,8 @@ export interface InProcessService {
   newTable(): Promise<string>;
   /** A connection that no fault touches. */
   readonly table: DynamoDBClient;
+  /** The queues of every table, likewise. */
+  readonly queues: QueuesUnderTest;
   /** The table that processes start on. */
   readonly tableName: string;
   /** Lets so much time pass, for every process. */
@@ -90,6 +86,8 @@ export function useInProcessService(): InProcessService {
   let dataDir = "";
   let endpoint = "";
   let engine: Engine | undefined;
+  let queueEngine: Engine | undefined;
+  let queues: QueuesUnderTest | undefined;
   let table: DynamoDBClient | undefined;
   let tableName = "";
   let tables = 0;
@@ -103,7 +101,8 @@ export function useInProcessService(): InProcessService {
   };
   beforeAll(async () => {
     const given = process.env.DYNAMODB_ENDPOINT;
-    for (const [variable, value] of Object.entries(awsEnvironment(process.env, [given]))) {
+    const givenQueues = process.env.SQS_ENDPOINT;
+    for (const [variable, value] of Object.entries(awsEnvironment(process.env, [given, givenQueues]))) {
       if (value === undefined) delete process.env[variable];
       else process.env[variable] = value;
     }
@@ -111,6 +110,9 @@ export function useInProcessService(): InProcessService {
     engine = given === undefined ? await startTableEngine(dataDir) : undefined;
     endpoint = engine?.endpoint ?? given ?? "";
     process.env.DYNAMODB_ENDPOINT = endpoint;
+    queueEngine = givenQueues === undefined ? await startQueueEngine() : undefined;
+    process.env.SQS_ENDPOINT = queueEngine?.endpoint ?? givenQueues ?? "";
+    queues = new QueuesUnderTest(process.env.SQS_ENDPOINT);
     table = tableClient(endpoint);
     passedMs = 0;
     Date.now = () => realNow() + (scopes.getStore()?.clockMs() ?? 0);
@@ -120,15 +122,24 @@ export function useInProcessService(): InProcessService {
     Date.now = realNow;
     await Promise.all([...processes.values()].map((one) => one.close()));
     table?.destroy();
-    await engine?.stop();
+    queues?.destroy();
+    await Promise.all([engine?.stop(), queueEngine?.stop()]);
     await rm(dataDir, { recursive: true, force: true });
     if (engine !== undefined) delete process.env.DYNAMODB_ENDPOINT;
+    if (queueEngine !== undefined) delete process.env.SQS_ENDPOINT;
   });
+  const queuesThere = () => {
+    if (queues === undefined) throw new Error("the queues are not there yet");
+    return queues;
+  };
   return {
+    get queues() {
+      return queuesThere();
+    },
     async process(name) {
       const known = processes.get(name);
       if (known !== undefined) return known;
-      const started = new Process(name, tableName);
+      const started = new Process(name, tableName, queuesThere());
       processes.set(name, started);
       await started.listen();
       return started;
@@ -151,8 +162,11 @@ export function useInProcessService(): InProcessService {
 /** What one life of a process is made of: its handlers, and its connection to the table. */
 interface Memory extends Loaded {
   readonly requests: Set<Scope>;
+  readonly queues: LocalQueues;
   started: number;
 }
+
+type Stack = DynamoDBClient["middlewareStack"];
 
 const TIMEOUT_MS = 3_600_000;
 
@@ -165,10 +179,12 @@ class Process implements InProcess {
   #table: string;
   #api: HttpApi | undefined;
   #memory: Memory | undefined;
+  readonly #queues: QueuesUnderTest;
 
-  constructor(name: string, table: string) {
+  constructor(name: string, table: string, queues: QueuesUnderTest) {
     this.#name = name;
     this.#table = table;
+    this.#queues = queues;
     this.client = client(() => this.baseUrl);
   }
 
@@ -194,17 +210,31 @@ class Process implements InProcess {
     this.#table = table;
     this.onCall = undefined;
     this.onAttempt = undefined;
-    this.#memory = { ...(await loadBundle(table)), requests: new Set(), started: 0 };
-    this.#intercept(this.#memory);
+    const queues = await this.#queues.of(table);
+    this.#memory = { ...(await loadBundle(table, queues.commands.url)), requests: new Set(), queues, started: 0 };
+    const { connection, queueConnection } = this.#memory;
+    this.#intercept(connection.middlewareStack);
+    // A stack like the other: only the commands that pass through it have other types.
+    this.#intercept(queueConnection.middlewareStack as unknown as Stack);
   }
 
   async runSchedule(): Promise<void> {
     for (const { lambda } of schedules) await this.#invoke(lambda, {});
   }
 
+  async runWorker(deliveries: Deliveries = "once"): Promise<void> {
+    if (this.#memory === undefined) throw new Error("the process does not run");
+    const invoke = async (lambda: string, event: object) => {
+      const answer = await this.#invoke(lambda, event);
+      return answer === unanswered ? undefined : { answer };
+    };
+    await runWorkers({ queues: this.#queues, local: this.#memory.queues, invoke }, deliveries);
+  }
+
   #end(): void {
     for (const request of this.#memory?.requests ?? []) request.stop();
     this.#memory?.connection.destroy();
+    this.#memory?.queueConnection.destroy();
     this.#memory = undefined;
   }
 
@@ -214,7 +244,7 @@ class Process implements InProcess {
     if (memory === undefined || load === undefined) return unanswered;
     // Requests are held for as long as a test wants: no timeout of the machine's clock may end them.
     const context = contextOf(lambda, "in-process", TIMEOUT_MS);
-    const scope = new Scope(this, this.#name, memory.started++, lambda);
+    const scope = new Scope(this.#name, memory.started++, lambda, () => passedMs + this.aheadMs);
     memory.requests.add(scope);
     const answered = scopes.run(scope, async () => (await load()).handler(event, context));
     const ended = () => {
@@ -225,8 +255,8 @@ class Process implements InProcess {
     return Promise.race([answered, scope.abandoned.then(() => unanswered)]);
   }
 
-  #intercept({ connection }: Memory): void {
-    connection.middlewareStack.add(
+  #intercept(stack: Stack): void {
+    stack.add(
       (next, context) => async (args) => {
         const scope = scopes.getStore();
         if (scope === undefined) return next(args);
@@ -242,7 +272,7 @@ class Process implements InProcess {
       },
       { step: "initialize", priority: "high", name: "aroundCalls" },
     );
-    connection.middlewareStack.add(
+    stack.add(
       (next) => async (args) => {
         const counted = calls.getStore();
         const send = () => next(args) as Promise<object>;
@@ -258,64 +288,6 @@ class Process implements InProcess {
 }
 
 const calls = new AsyncLocalStorage<{ readonly scope: Scope; readonly call: SdkCall; attempts: number }>();
-
-class Scope implements RequestScope {
-  readonly process: string;
-  readonly number: number;
-  readonly lambda: string;
-  readonly ended: Promise<void>;
-  readonly abandoned: Promise<void>;
-  aheadMs = 0;
-  calls = 0;
-  #isStopped = false;
-  #end: () => void = () => {};
-  #abandon: () => void = () => {};
-
-  readonly #of: InProcess;
-
-  constructor(of: InProcess, process: string, number: number, lambda: string) {
-    this.#of = of;
-    this.process = process;
-    this.number = number;
-    this.lambda = lambda;
-    this.ended = new Promise((resolve) => {
-      this.#end = resolve;
-    });
-    this.abandoned = new Promise((resolve) => {
-      this.#abandon = resolve;
-    });
-  }
-
-  /** How far its clock is ahead of the machine's. */
-  clockMs(): number {
-    return passedMs + this.#of.aheadMs + this.aheadMs;
-  }
-
-  abandon(): void {
-    this.#abandon();
-  }
-
-  stop(): void {
-    this.#isStopped = true;
-    this.#abandon();
-  }
-
-  end(): void {
-    this.#end();
-  }
-
-  /** The work's result; a promise for ever once the request is stopped, before the work or while it went on. */
-  async unlessStopped<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#isStopped) return never();
-    try {
-      return await work();
-    } finally {
-      if (this.#isStopped) await never();
-    }
-  }
-}
-
-const never = <T>(): Promise<T> => new Promise(() => {});
 
 /** What a gateway answers for a function that gives no answer. */
 const unanswered = {

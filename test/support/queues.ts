@@ -1,0 +1,99 @@
+/** The queues behind each table of a test: a connection that no fault touches, and what the workers of a process need of it. */
+import {
+  ChangeMessageVisibilityBatchCommand,
+  DeleteMessageBatchCommand,
+  type Message,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  SQSClient,
+} from "@aws-sdk/client-sqs";
+import { ensureQueues, type LocalQueue, type LocalQueues } from "../../local/queues.ts";
+
+/** A message as it lies in the command queue; group and id as the product made them. */
+export interface Queued {
+  readonly group: string;
+  readonly id: string;
+  readonly body: string;
+}
+
+/** Longer than any test: what was taken comes back when the test says so. */
+const OUT_OF_SIGHT_SECONDS = 43_200;
+
+export class QueuesUnderTest {
+  readonly #client: SQSClient;
+  readonly #endpoint: string;
+  readonly #byTable = new Map<string, Promise<LocalQueues>>();
+  #made = 0;
+
+  constructor(endpoint: string) {
+    this.#endpoint = endpoint;
+    this.#client = new SQSClient({ endpoint });
+  }
+
+  destroy(): void {
+    this.#client.destroy();
+  }
+
+  /** The queues of a table, the same ones until they are renewed. */
+  of(table: string): Promise<LocalQueues> {
+    return this.#byTable.get(table) ?? this.renew(table);
+  }
+
+  /** Empty queues, which know no id that was sent before; processes use them from their next restart on. */
+  renew(table: string): Promise<LocalQueues> {
+    this.#made += 1;
+    const made = ensureQueues(this.#endpoint, `${table}-${this.#made}`);
+    this.#byTable.set(table, made);
+    return made;
+  }
+
+  /** Takes everything out of the command queue. */
+  async drain(table: string): Promise<readonly Queued[]> {
+    const { commands } = await this.of(table);
+    const all: Queued[] = [];
+    for (let taken = await this.receive(commands, 10); taken.length > 0; taken = await this.receive(commands, 10)) {
+      for (const { Body = "", Attributes: { MessageGroupId = "", MessageDeduplicationId = "" } = {} } of taken) {
+        all.push({ group: MessageGroupId, id: MessageDeduplicationId, body: Body });
+      }
+      await this.delete(commands, taken);
+    }
+    return all;
+  }
+
+  /** Puts what was drained into the command queue, in that order. */
+  async fill(table: string, messages: readonly Queued[]): Promise<void> {
+    const { commands } = await this.of(table);
+    for (const { group, id, body } of messages) {
+      const names = { MessageGroupId: group, MessageDeduplicationId: id };
+      await this.#client.send(new SendMessageCommand({ QueueUrl: commands.url, MessageBody: body, ...names }));
+    }
+  }
+
+  async receive(queue: LocalQueue, count: number): Promise<readonly Message[]> {
+    const { Messages = [] } = await this.#client.send(
+      new ReceiveMessageCommand({
+        QueueUrl: queue.url,
+        MaxNumberOfMessages: count,
+        VisibilityTimeout: OUT_OF_SIGHT_SECONDS,
+        MessageSystemAttributeNames: ["All"],
+      }),
+    );
+    return Messages;
+  }
+
+  async delete(queue: LocalQueue, messages: readonly Message[]): Promise<void> {
+    if (messages.length === 0) return;
+    const Entries = messages.map(({ ReceiptHandle }, at) => ({ Id: String(at), ReceiptHandle }));
+    await this.#client.send(new DeleteMessageBatchCommand({ QueueUrl: queue.url, Entries }));
+  }
+
+  /** They may be taken again at once. */
+  async giveBack(queue: LocalQueue, messages: readonly Message[]): Promise<void> {
+    if (messages.length === 0) return;
+    const Entries = messages.map(({ ReceiptHandle }, at) => ({ Id: String(at), ReceiptHandle, VisibilityTimeout: 0 }));
+    // The last first: each goes to the front of its group.
+    await this.#client.send(
+      new ChangeMessageVisibilityBatchCommand({ QueueUrl: queue.url, Entries: Entries.reverse() }),
+    );
+  }
+}
