@@ -6,6 +6,7 @@ import { awsEnvironment } from "../local/credentials.ts";
 import { openEngines } from "../local/engines.ts";
 import type { Handler } from "../local/handlers.ts";
 import { serve } from "../local/http/serve.ts";
+import { ensureQueues } from "../local/queues.ts";
 import { readSettings } from "../local/settings.ts";
 import { ensureTable } from "../local/table.ts";
 import { type Lockstep, lockstep } from "./lockstep.ts";
@@ -31,6 +32,8 @@ export const startCapacityService = async (): Promise<CapacityService> => {
   });
   try {
     await ensureTable(engines.dynamodbEndpoint, settings.tableName);
+    const queues = await ensureQueues(engines.sqsEndpoint, settings.tableName);
+    setEnvironment({ CAIRN_COMMAND_QUEUE_URL: queues.commands.url });
     const steps = await countTableCalls();
     const api = await serve({ routes, loadHandler });
     const stop = async (): Promise<void> => {
