@@ -65,9 +65,11 @@ export const routes: readonly Route[] = [
   sends(writes("POST", "/deliveries/reject", "deliveries/reject")),
   writes("POST", "/deliveries/extend", "deliveries/extend"),
 
-  writes("PUT", "/sessions/{session}", "sessions/attach"),
+  sends(writes("PUT", "/sessions/{session}", "sessions/attach")),
   reads("/sessions/{session}", "sessions/get"),
   writes("DELETE", "/sessions/{session}", "sessions/detach"),
+  reads("/sessions/{session}/completions", "sessions/completions"),
+  sends({ ...reads("/sessions/{session}/sync", "sessions/sync"), method: "POST" }),
 
   reads("/dtx", "dtx/recover"),
   writes("GET", "/dtx/{xid}", "dtx/get"),

@@ -7,6 +7,6 @@ import { sessionForm } from "../../shared/edge/session-form.ts";
 export const handler = route(openCall, { path: ["session"] }, async (context, call) => {
   const view = await getSession(context, call.name("session"));
   if (isRefusal(view)) return view;
-  const { session, state, branches } = view;
-  return answer(200, { ...sessionForm(session), state, branches, incompleteCommands: "0" });
+  const { session, state, branches, openCommands } = view;
+  return answer(200, { ...sessionForm(session), state, branches, incompleteCommands: String(openCommands) });
 });

@@ -1,4 +1,4 @@
-import { consumeCommands } from "../../shared/commands/worker.ts";
+import { consumeCommands } from "../../shared/commands/asynchronous/consume.ts";
 import { openCall } from "../../shared/config.ts";
 import { queued } from "../../shared/edge/queued.ts";
 

@@ -11,6 +11,7 @@ import type { Context } from "./context.ts";
 import { clearRoom, dropOldest, freeCapacity, noRoom, type Room, roomWrites } from "./drop-oldest.ts";
 import {
   type Changed,
+  type Changing,
   type Counted,
   countLeaving,
   deleteBodies,
@@ -31,15 +32,14 @@ export interface Dead {
 
 /** Attempts to find a place on a dead-letter queue that is deleted, declared or filled by others at the same time. */
 const ROUNDS = 8;
-/** Of a commit: the run and its queue's capacity, the dead letters' run and its queue's. */
-const RECORDS_OF_A_MOVE = 4;
+/** Of a commit: the run and its queue's capacity, the dead letters' run and its queue's, the two that close a command. */
+const RECORDS_OF_A_MOVE = 6;
 
 /**
  * Writes a changed run. What `after` newly settles is counted at its tail, before the change is made; the dead letters
  * among it (`dead`) move to the dead-letter queue in the same commit, bodies copied and order kept. Capacity is given
  * back, and the payload of a run that is gone is deleted. A dead-letter queue that is gone or full takes nothing: then
- * they are dropped and counted as settled. Nothing newly settled: one plain write, nothing counted. `already`: what an
- * earlier attempt at the same change counted. `isOnce`: done means that this very call did it (`Write`, `once`).
+ * they are dropped and counted as settled. Nothing newly settled: one plain write, nothing counted.
  */
 export const changeRun = async (
   context: Context,
@@ -47,31 +47,29 @@ export const changeRun = async (
   before: Run,
   after: Run,
   dead: readonly Dead[],
-  already: Counted = nothingCounted,
-  isOnce = false,
+  changing: Changing = {},
 ): Promise<Changed> => {
   const { deadLetterQueue } = queue.settings;
   if (dead.length === 0 || deadLetterQueue === null) {
-    return writeLeaving(context, queue, before, after, already, isOnce);
+    return writeLeaving(context, queue, before, after, changing);
   }
   const letters = await lettersOf(context, queue, before, dead);
-  let counted = already;
+  let counted = changing.already ?? nothingCounted;
   for (let round = 0; round < ROUNDS; round++) {
     const target = await context.settings.find(context.store, deadLetterQueue, context.now(), round > 0);
-    if (target === undefined) return writeLeaving(context, queue, before, after, counted, isOnce);
-    const moved = await move(context, { queue, before, after, already: counted, isOnce }, target, letters);
+    if (target === undefined) return writeLeaving(context, queue, before, after, { ...changing, already: counted });
+    const moved = await move(context, { ...changing, queue, before, after, already: counted }, target, letters);
     if ("done" in moved) return moved;
     counted = moved.counted;
   }
   throw new Unavailable("the dead-letter queue changed at every attempt");
 };
 
-interface Change {
+interface Change extends Changing {
   readonly queue: Queue;
   readonly before: Run;
   readonly after: Run;
   readonly already: Counted;
-  readonly isOnce: boolean;
 }
 
 /** The dead-letter queue is not as it was found: the move is to be decided again. */
@@ -125,9 +123,9 @@ const move = async (
   target: Queue,
   letters: readonly Message[],
 ): Promise<Changed | Again> => {
-  const { queue, before, after, already, isOnce } = change;
+  const { queue, before, after, already, beside = [] } = change;
   const { fitting, room } = await place(context, target, letters);
-  if (fitting.length === 0) return writeLeaving(context, queue, before, after, already, isOnce);
+  if (fitting.length === 0) return writeLeaving(context, queue, before, after, change);
   const run = await newRunOn(context, target, before, fitting);
   if (run === undefined) return { counted: already };
   const indexes = leaving(before, after);
@@ -141,6 +139,7 @@ const move = async (
     putNewRun(run),
     ...moveCapacity(target, inflow, room.dropped),
     ...roomWrites(room),
+    ...beside,
   ]);
   if (commit.done) {
     await deleteBodies(context, queue, before, after);

@@ -1,6 +1,7 @@
 /** What every command works with. */
 import type { Store } from "../store/port.ts";
 import type { CommandQueue } from "../transport/port.ts";
+import type { Beside } from "./beside.ts";
 import type { Router } from "./exchanges/router.ts";
 import type { SettingsCache } from "./settings-cache.ts";
 
@@ -13,4 +14,6 @@ export interface Context {
   readonly now: () => number;
   /** When a call that may be long stops and says how to go on. */
   readonly stopAtMs: number;
+  /** Of a verb that runs for a stored command, or for what came by the command queue. */
+  readonly beside?: Beside;
 }

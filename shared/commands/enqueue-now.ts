@@ -1,4 +1,5 @@
 import { randomInt } from "node:crypto";
+import type { EnqueueAnswer } from "../domain/enqueued.ts";
 import { MESSAGES_PER_RUN, RECORDS_PER_COMMIT } from "../domain/limits.ts";
 import type { Message } from "../domain/message.ts";
 import { isLimited, type PartitionRef, partitionFor, type Queue, wireSequence } from "../domain/queue.ts";
@@ -11,14 +12,15 @@ import { type First, putDeduplication, readDeduplication } from "../records/reme
 import { putNewRun } from "../records/run.ts";
 import type { Key, Write } from "../records/write.ts";
 import { type Failure, Unavailable } from "../store/port.ts";
+import { besideOf } from "./beside.ts";
 import type { Context } from "./context.ts";
 import { clearRoom, dropOldest, hasRoom, noRoom, type Room, roomWrites } from "./drop-oldest.ts";
 import { findFirstsOf, withoutDuplicates } from "./duplicates.ts";
-import { findAnswer, rememberAnswer } from "./idempotency.ts";
+import { type Deferred, findAnswer, rememberAnswer } from "./idempotency.ts";
 import { buildRun } from "./new-run.ts";
 import { deleteChunksOf } from "./payload.ts";
-import type { EnqueueAnswer, Put, Target } from "./put.ts";
-import { answerOf } from "./put-answer.ts";
+import type { Put, Target } from "./put.ts";
+import { answerOf, handedOnTo } from "./put-answer.ts";
 import { sweepEnded } from "./queues/sweep-ended.ts";
 
 /** How often an enqueue begins anew: each duplicate and race for room that it meets costs one. */
@@ -46,7 +48,10 @@ interface Placed extends Fitting {
  * Puts messages on their queues at once: runs, deduplication ids, capacity and the answer's memory in one commit. `gone`: one
  * of the queues was deleted, and nothing was put. `large`: it is more than one commit takes.
  */
-export const enqueueNow = async (context: Context, put: Put): Promise<EnqueueAnswer | Refusal | "gone" | "large"> => {
+export const enqueueNow = async (
+  context: Context,
+  put: Put,
+): Promise<EnqueueAnswer | Deferred | Refusal | "gone" | "large"> => {
   let attempts: readonly Attempt[] = await Promise.all(
     put.targets.map(async (target) => ({
       ...target,
@@ -59,8 +64,11 @@ export const enqueueNow = async (context: Context, put: Put): Promise<EnqueueAns
     if (fitting === "large" || isRefusal(fitting)) return fitting;
     const placed = await placeAll(context, put, fitting);
     if (placed === "gone") return "gone";
-    const answer = answerOf(put.messages, placed, true);
-    const commit = await context.store.commit(writesOf(put, placed, answer, context.now()));
+    const answer = answerOf(put.messages, [...placed, ...put.handedOn.map(handedOnTo)], true);
+    const commit = await context.store.commit([
+      ...writesOf(put, placed, answer, context.now()),
+      ...besideOf(context, { kind: "enqueued", answer }, { isHandedOn: put.handedOn.length > 0 }),
+    ]);
     if (commit.done) {
       for (const { queue, room } of placed) if (room !== undefined) await clearRoom(context, queue, room);
       return answer;
@@ -87,7 +95,7 @@ const findRoom = async (
   );
   const areFree = await Promise.all(asTheyAre.map(({ queue, wanted }) => hasRoom(context, queue, inflowOf(wanted))));
   const full = asTheyAre.filter((_, i) => areFree[i] === false);
-  let records = asTheyAre.reduce((sum, one) => sum + recordsOf(one), 1);
+  let records = asTheyAre.reduce((sum, one) => sum + recordsOf(one), RECORDS_BESIDE);
   // Each that is full takes one record more, at least.
   if (records + full.length > RECORDS_AT_MOST) return "large";
   const rooms = new Map<Queue, Room>();
@@ -102,6 +110,8 @@ const findRoom = async (
 
 /** What AWS takes in one transaction. */
 const RECORDS_AT_MOST = 100;
+/** The answer's memory, and the two records that close a command. */
+const RECORDS_BESIDE = 3;
 
 /** Records of one queue in the commit: runs, deduplication ids, capacity. */
 const recordsOf = ({ queue, wanted }: Fitting): number => {
@@ -172,7 +182,7 @@ const findRepeat = async (
   context: Context,
   { idempotency }: Put,
   failures: readonly Failure[],
-): Promise<EnqueueAnswer | Refusal | undefined> => {
+): Promise<EnqueueAnswer | Deferred | Refusal | undefined> => {
   if (idempotency === undefined) return undefined;
   const key = idempotencyKey(idempotency.principal, idempotency.key);
   return failures.some((failure) => isAt(failure, key)) ? findAnswer(context, idempotency) : undefined;

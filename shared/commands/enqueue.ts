@@ -1,15 +1,17 @@
 import { createHash } from "node:crypto";
+import type { EnqueueAnswer } from "../domain/enqueued.ts";
 import { type Refusal, refuse } from "../domain/refusal.ts";
 import type { Context } from "./context.ts";
-import { type EnqueueAnswer, type Putting, put } from "./put.ts";
+import type { Deferred } from "./idempotency.ts";
+import { type Putting, put } from "./put.ts";
 
-export interface Enqueue extends Putting {
+export interface Enqueue extends Omit<Putting, "request"> {
   readonly queue: string;
 }
 
 /** Puts messages on one queue: the default exchange. */
-export const enqueue = (context: Context, call: Enqueue): Promise<EnqueueAnswer | Refusal> =>
-  put(context, call, async (fresh) => {
+export const enqueue = (context: Context, call: Enqueue): Promise<EnqueueAnswer | Deferred | Refusal> =>
+  put(context, { ...call, request: { kind: "enqueue", queue: call.queue } }, async (fresh) => {
     const { queue: name, messages } = call;
     // A branch keeps no tail that a deletion could have closed: it must know the queue of now.
     const queue =

@@ -3,7 +3,7 @@ import { liveCount, type Payload, type Run, sizeOf } from "../domain/run.ts";
 import { runOwner } from "../records/keys.ts";
 import { addFlow, countSettled, type Flow, moveCapacity, noFlow } from "../records/queue.ts";
 import { writeRun } from "../records/run.ts";
-import type { Item } from "../records/write.ts";
+import type { Item, Write } from "../records/write.ts";
 import type { Context } from "./context.ts";
 import { deleteChunksOf } from "./payload.ts";
 
@@ -48,19 +48,28 @@ export const countLeaving = async (
   return { settled, dead };
 };
 
-/** Writes a changed run whose leaving messages go nowhere: one count when any leave, then one commit. `isOnce`: see `changeRun`. */
+/** How a run is changed. */
+export interface Changing {
+  /** What an earlier attempt at the same change counted. */
+  readonly already?: Counted;
+  /** Done means that this very call did it (`Write`, `once`). */
+  readonly isOnce?: boolean;
+  /** Further writes for the commit of the change. */
+  readonly beside?: readonly Write[];
+}
+
+/** Writes a changed run whose leaving messages go nowhere: one count when any leave, then one commit. */
 export const writeLeaving = async (
   context: Context,
   queue: Queue,
   before: Run,
   after: Run,
-  already: Counted = nothingCounted,
-  isOnce = false,
+  { already = nothingCounted, isOnce = false, beside = [] }: Changing = {},
 ): Promise<Changed> => {
   const indexes = leaving(before, after);
   const counted = await countLeaving(context, before.key, { settled: indexes.length, dead: 0 }, already);
   const write = { ...writeRun(before, after), ...(isOnce && { once: true as const }) };
-  const commit = await context.store.commit([write, ...moveCapacity(queue, outflow(before, indexes))]);
+  const commit = await context.store.commit([write, ...moveCapacity(queue, outflow(before, indexes)), ...beside]);
   if (!commit.done) {
     const failure = commit.failures.find((f) => f.write === write);
     // A limited queue's capacity record only fails when the queue is buried, and then no run is left of it.

@@ -45,6 +45,17 @@ export const loadMessages = async (
   return decode(payload, chunks);
 };
 
+/** All messages of a payload whose chunks are there, in order; an empty map when any is gone. */
+export const loadAllMessages = async (
+  context: Context,
+  payload: Extract<Payload, { kind: "chunks" }>,
+): Promise<ReadonlyMap<number, Message>> => {
+  const chunks = new Map<number, Uint8Array>();
+  const numbers = payload.firsts.map((_, number) => number);
+  await readChunks(context, payload.owner, numbers, "strong", chunks);
+  return chunks.size === numbers.length ? decode(payload, chunks) : new Map();
+};
+
 /** Deletes the chunks of a run that is gone. Lost on a crash in between: nothing names them any more, they only cost room. */
 export const deletePayload = (context: Context, run: Run): Promise<void> => deleteChunksOf(context, [run.payload]);
 

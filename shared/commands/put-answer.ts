@@ -1,6 +1,6 @@
+import type { EnqueueAnswer, Enqueued } from "../domain/enqueued.ts";
 import type { Message } from "../domain/message.ts";
 import type { Queue } from "../domain/queue.ts";
-import type { EnqueueAnswer, Enqueued } from "./put.ts";
 
 /** What a message is on a queue. Without a sequence it waits on its branch. */
 export interface Became {
@@ -37,6 +37,20 @@ export const answerOf = (
   }
   return { messages: messages.map((message) => enqueuedAs(message, became.get(message) ?? [])), completed };
 };
+
+/** What messages are on a queue that they are handed to: they have their ids, and no sequence yet. */
+export const handedOnTo = ({ queue, messages }: Pick<BecameOn, "queue" | "messages">): BecameOn => ({
+  queue,
+  messages,
+  firsts: new Map(
+    messages.map((message) => {
+      const { messageId } = message.properties;
+      if (messageId === undefined) throw new Error("what is handed on bears its id");
+      return [message, { messageId }];
+    }),
+  ),
+  duplicates: new Map(),
+});
 
 interface One extends Became {
   readonly queue: string;

@@ -1,24 +1,19 @@
+import type { Request } from "../domain/command.ts";
+import type { EnqueueAnswer } from "../domain/enqueued.ts";
 import { ANSWER_BYTES, DEDUPLICATIONS_PER_CALL, QUEUES_PER_CALL } from "../domain/limits.ts";
 import type { Message } from "../domain/message.ts";
 import type { Queue } from "../domain/queue.ts";
 import { isRefusal, type Refusal, refuse } from "../domain/refusal.ts";
-import type { SessionRef } from "../domain/session.ts";
+import { fence, type SessionRef } from "../domain/session.ts";
 import type { Xid } from "../domain/xid.ts";
 import { Unavailable } from "../store/port.ts";
+import { hasOpen } from "./asynchronous/open-commands.ts";
 import type { Context } from "./context.ts";
 import { enqueueInBranch } from "./dtx/enqueue.ts";
-import { putLarge } from "./dtx/put-large.ts";
-import { enqueueNow } from "./enqueue-now.ts";
-import { findAnswer } from "./idempotency.ts";
-import { fenceCall } from "./sessions/liveness.ts";
-
-/** A request that says how to know it again. */
-export interface Idempotency {
-  readonly principal: string;
-  readonly key: string;
-  /** Of everything that makes it the same request. */
-  readonly hash: string;
-}
+import { type Deferred, findAnswer, type Idempotency, isDeferred } from "./idempotency.ts";
+import { putBehind, toldAgain } from "./put-behind.ts";
+import { putNow } from "./put-now.ts";
+import { fenceCall, loadSession } from "./sessions/liveness.ts";
 
 /** What every call that puts messages says beside where they go. */
 export interface Putting {
@@ -26,6 +21,10 @@ export interface Putting {
   readonly session: SessionRef | undefined;
   readonly xid: Xid | undefined;
   readonly idempotency: Idempotency | undefined;
+  /** What is stored when it must go behind commands of its session. */
+  readonly request: Request;
+  /** Names the command that it is the run of: it was fenced when it was stored, and goes behind nothing any more. */
+  readonly asCommand?: string;
 }
 
 /** A queue and what goes there, in the order given. */
@@ -40,21 +39,10 @@ export interface Put {
   readonly messages: readonly Message[];
   /** Each queue once. */
   readonly targets: readonly Target[];
+  /** What the command queue brings to its queues: no part of the commit, but of the answer. */
+  readonly handedOn: readonly Target[];
   readonly session: SessionRef | undefined;
   readonly idempotency: Idempotency | undefined;
-}
-
-/** What one message became. Without a sequence it waits on its branch. */
-export interface Enqueued {
-  readonly messageId: string;
-  readonly queues: readonly { readonly queue: string; readonly sequence?: string }[];
-  readonly duplicate: boolean;
-}
-
-export interface EnqueueAnswer {
-  readonly messages: readonly Enqueued[];
-  /** Stored on every queue; false in a branch, where that is the commit's work. */
-  readonly completed: boolean;
 }
 
 /** Where a call's messages go. */
@@ -73,57 +61,67 @@ export const put = async (
   call: Putting,
   find: (fresh: boolean) => Promise<Routed | Refusal>,
   whenPut: (routed: Routed) => Promise<void> = async () => {},
-): Promise<EnqueueAnswer | Refusal> => {
+): Promise<EnqueueAnswer | Deferred | Refusal> => {
   for (let round = 0; round < ROUNDS; round++) {
-    const [fenced, routed, known] = await Promise.all([
+    const [session, routed, known] = await Promise.all([
       // In a branch the fence is part of the branch's own reading.
-      call.xid === undefined && round === 0 ? fenceCall(context, call.session) : undefined,
+      round === 0 && mustFence(call) ? loadSession(context, call.session.name) : undefined,
       find(round > 0),
       call.idempotency && findAnswer(context, call.idempotency),
     ]);
     // A repeated request is told what the first was told, whatever has happened since.
-    if (known !== undefined) return known;
-    if (fenced !== undefined) return fenced;
-    if (isRefusal(routed)) {
-      return call.xid === undefined ? routed : ((await fenceCall(context, call.session)) ?? routed);
+    if (known !== undefined) return toldAgain(context, call, known);
+    if (round === 0 && mustFence(call)) {
+      const fenced = fence(session, call.session, context.now());
+      if (fenced !== undefined) return fenced;
+      if (await hasOpen(context, session)) return putBehind(context, call, call.session, routed);
     }
-    if (deduplicationsOf(routed) > DEDUPLICATIONS_PER_CALL) {
-      return refuse("invalid-argument", `a call has at most ${DEDUPLICATIONS_PER_CALL} deduplication ids × queues`);
-    }
-    if (routed.targets.length > QUEUES_PER_CALL) {
-      return refuse(
-        "invalid-argument",
-        `a call reaches ${routed.targets.length} queues; at most ${QUEUES_PER_CALL} may be`,
-      );
-    }
-    if (answerBytes(routed) > ANSWER_BYTES) {
-      return refuse(
-        "invalid-argument",
-        "the answer would be too long: send fewer messages to so many queues in a call",
-      );
-    }
+    const refusal = refusalFor(routed);
+    if (refusal !== undefined) return inBranch(call) ? ((await fenceCall(context, call.session)) ?? refusal) : refusal;
+    if (isRefusal(routed)) throw new Error("a refusal is one");
     const answer = await putThere(context, call, routed);
     if (answer === "gone") continue;
-    if (!isRefusal(answer)) await whenPut(routed);
-    return answer;
+    if (isRefusal(answer) && call.idempotency !== undefined) {
+      const twin = await findAnswer(context, call.idempotency);
+      return twin === undefined ? answer : toldAgain(context, call, twin);
+    }
+    if (!isRefusal(answer) && !isDeferred(answer)) await whenPut(routed);
+    return isRefusal(answer) ? answer : toldAgain(context, call, answer);
   }
   throw new Unavailable("the queues change at every attempt");
 };
 
-const putThere = async (
-  context: Context,
-  { session, xid, idempotency }: Putting,
-  routed: Routed,
-): Promise<EnqueueAnswer | Refusal | "gone"> => {
-  const there = { ...routed, session, idempotency };
-  const answer = xid === undefined ? await putNow(context, there) : await enqueueInBranch(context, there, xid);
-  if (answer === "gone" || !isRefusal(answer) || idempotency === undefined) return answer;
-  return (await findAnswer(context, idempotency)) ?? answer;
+const inBranch = ({ xid }: Putting): boolean => xid !== undefined;
+
+const mustFence = (call: Putting): call is Putting & { readonly session: SessionRef } =>
+  call.session !== undefined && call.xid === undefined && call.asCommand === undefined;
+
+/** What is wrong with it wherever it goes. */
+const refusalFor = (routed: Routed | Refusal): Refusal | undefined => {
+  if (isRefusal(routed)) return routed;
+  if (deduplicationsOf(routed) > DEDUPLICATIONS_PER_CALL) {
+    return refuse("invalid-argument", `a call has at most ${DEDUPLICATIONS_PER_CALL} deduplication ids × queues`);
+  }
+  if (routed.targets.length > QUEUES_PER_CALL) {
+    return refuse(
+      "invalid-argument",
+      `a call reaches ${routed.targets.length} queues; at most ${QUEUES_PER_CALL} may be`,
+    );
+  }
+  return answerBytes(routed) > ANSWER_BYTES
+    ? refuse("invalid-argument", "the answer would be too long: send fewer messages to so many queues in a call")
+    : undefined;
 };
 
-const putNow = async (context: Context, there: Put): Promise<EnqueueAnswer | Refusal | "gone"> => {
-  const answer = await enqueueNow(context, there);
-  return answer === "large" ? putLarge(context, there) : answer;
+const putThere = (
+  context: Context,
+  call: Putting,
+  routed: Routed,
+): Promise<EnqueueAnswer | Deferred | Refusal | "gone"> => {
+  const { session, xid, idempotency } = call;
+  return xid === undefined
+    ? putNow(context, call, routed)
+    : enqueueInBranch(context, { ...routed, handedOn: [], session, idempotency }, xid);
 };
 
 /** Of one message and of one of its queues in the answer, beside what is counted: names of fields, a sequence. */

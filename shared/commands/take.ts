@@ -157,7 +157,7 @@ const take = async (
   const gone = [...dead.map(({ index }) => index), ...dropped, ...(isRemoving ? claimable : [])];
   const after = { ...(gone.length === 0 ? delivered : settle(delivered, gone)), version: run.version + 1 };
   // Nothing would tell a removal of ours, whose answer was lost, from another call's: it goes under a token.
-  const changed = await changeRun(context, queue, run, after, dead, undefined, isRemoving);
+  const changed = await changeRun(context, queue, run, after, dead, { isOnce: isRemoving });
   if (changed.done) {
     record(taking, { run: delivered, indexes: claimable, lease: isRemoving ? undefined : leased, messages });
     return "done";

@@ -51,8 +51,12 @@ export const CAPACITY_MAX = 1_000_000_000_000;
 
 export const SESSION_TIMEOUT_SECONDS_DEFAULT = 300;
 export const SESSION_TIMEOUT_SECONDS_MAX = 86_400;
-/** A dead session's record stays, so that no epoch is used twice under its name. */
+/** A dead session's record stays, so that no epoch is used twice under its name; so do completions, for whoever resumes it. */
 export const SESSION_REMEMBERED_SECONDS = 7 * 86_400;
+/** Command ids that a session can give: their sums stay exact, and their decimals within what a query takes. */
+export const COMMANDS_MAX = 999_999_999_999_999;
+/** Completions in one answer. */
+export const COMPLETIONS_PER_ANSWER = 500;
 /** Ranges of properly detached epochs that a session remembers; older ones count as not detached. */
 export const DETACHED_RANGES = 100;
 

@@ -18,6 +18,12 @@ export interface Session {
   readonly expiresAtMs: number;
   /** Ranges of epochs that ended by a complete detach: what they had properly ended stays. Ascending, disjoint. */
   readonly detachedEpochs: readonly (readonly [first: number, last: number])[];
+  /** Commands stored so far, which is the id of the newest; they go on counting from epoch to epoch. */
+  readonly commands: number;
+  /** No command up to this id is open; more may be complete. */
+  readonly completedThrough: number;
+  /** It stands on the list of sessions with commands. */
+  readonly isListed: boolean;
 }
 
 export const isAliveAt = (session: Session | undefined, epoch: number, nowMs: number): boolean =>
@@ -26,8 +32,7 @@ export const isAliveAt = (session: Session | undefined, epoch: number, nowMs: nu
 /** How a branch must see an epoch that worked in it: alive, properly detached, or ended otherwise. */
 export const fateOf = (session: Session | undefined, epoch: number, nowMs: number): "alive" | "detached" | "dead" => {
   if (isAliveAt(session, epoch, nowMs)) return "alive";
-  const detached = session?.detachedEpochs.some(([first, last]) => first <= epoch && epoch <= last) ?? false;
-  return detached ? "detached" : "dead";
+  return isDetached(session, epoch) ? "detached" : "dead";
 };
 
 /** The fence: a refusal unless the session is alive at the epoch. */
@@ -50,7 +55,18 @@ export const attach = (before: Session | undefined, name: string, timeoutSeconds
   timeoutSeconds,
   expiresAtMs: nowMs + timeoutSeconds * 1000,
   detachedEpochs: before?.detachedEpochs ?? [],
+  commands: before?.commands ?? 0,
+  completedThrough: before?.completedThrough ?? 0,
+  isListed: before?.isListed ?? false,
 });
+
+/** Whether a command may be open: what is sent now goes behind it. */
+export const mayHaveOpenCommands = (session: Session | undefined): boolean =>
+  session !== undefined && session.commands > session.completedThrough;
+
+/** The epoch was detached: nobody waits for what its commands come to. */
+export const isDetached = (session: Session | undefined, epoch: number): boolean =>
+  session?.detachedEpochs.some(([first, last]) => first <= epoch && epoch <= last) ?? false;
 
 /** Keep alive, at the epoch that the fence has passed. */
 export const renew = (session: Session, timeoutSeconds: number, nowMs: number): Session => ({

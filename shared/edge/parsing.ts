@@ -80,6 +80,8 @@ export interface Headers {
   readonly session?: SessionRef;
   readonly xid?: Xid;
   readonly idempotencyKey?: string;
+  /** The caller would rather be told later (RFC 7240). */
+  readonly prefersAsync: boolean;
 }
 
 export const parseHeaders = (event: HttpEvent): Headers | Refusal => {
@@ -107,8 +109,13 @@ export const parseHeaders = (event: HttpEvent): Headers | Refusal => {
     ...(name !== undefined && typeof epoch === "number" && { session: { name, epoch } }),
     ...(parsedXid !== undefined && { xid: parsedXid }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
+    prefersAsync: prefersAsync(event.headers.prefer),
   };
 };
+
+/** Preferences stand between commas, each with parameters of its own after a semicolon; names know no case. */
+const prefersAsync = (prefer: string | undefined): boolean =>
+  (prefer ?? "").split(",").some((preference) => preference.split(";")[0]?.trim().toLowerCase() === "respond-async");
 
 /** The Session-Epoch header: undefined when it is not there, null when it is not an epoch. */
 export const parseEpoch = (event: HttpEvent): number | null | undefined => {

@@ -45,6 +45,8 @@ export interface Call<B, Q> {
   readonly session: SessionRef | undefined;
   readonly epoch: number | undefined;
   readonly idempotencyKey: string | undefined;
+  /** The session in whose line the call is to be stored as a command: it asks for that, and works in no branch. */
+  readonly asyncIn: SessionRef | undefined;
   readonly principal: string;
   readonly method: string;
   readonly rawPath: string;
@@ -54,11 +56,19 @@ export interface Call<B, Q> {
 export interface Answer {
   readonly httpStatus: number;
   readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export const answer = (httpStatus: number, body?: object): Answer => ({
   httpStatus,
   ...(body !== undefined && { body }),
+});
+
+/** The call was stored as a command of its session. */
+export const deferred = (commandId: number): Answer => ({
+  httpStatus: 202,
+  body: { commandId: String(commandId) },
+  headers: { "preference-applied": "respond-async" },
 });
 
 interface Response {
@@ -104,10 +114,10 @@ const responseOf = (result: Answer | Refusal): Response => {
     const problem = problemOf(result);
     return { ...problem, headers: { ...problem.headers } };
   }
-  if (result.body === undefined) return { statusCode: result.httpStatus, headers: {} };
+  if (result.body === undefined) return { statusCode: result.httpStatus, headers: { ...result.headers } };
   return {
     statusCode: result.httpStatus,
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", ...result.headers },
     body: JSON.stringify(result.body),
   };
 };
@@ -155,6 +165,7 @@ const contextOf = (names: ReadonlyMap<string, string>, headers: Headers, event: 
   session: headers.session,
   epoch: parseEpoch(event) ?? undefined,
   idempotencyKey: headers.idempotencyKey,
+  asyncIn: headers.prefersAsync && headers.xid === undefined ? headers.session : undefined,
   principal: event.requestContext.authorizer?.iam?.userArn ?? "anonymous",
   method: event.requestContext.http.method,
   rawPath: event.rawPath,

@@ -67,6 +67,32 @@ export const outcomeKey = (xid: Xid): Key => ({ pk: `OUTCOME#${xid}`, sk: "OUTCO
 
 export const sessionKey = (session: string): Key => ({ pk: `SESSION#${session}`, sk: "STATE" });
 
+export const commandPrefix = "COMMAND#";
+
+const commandNumber = (command: number): string => String(command).padStart(20, "0");
+
+/** A command that is open. */
+export const commandKey = (session: string, command: number): Key => ({
+  pk: sessionKey(session).pk,
+  sk: `${commandPrefix}${commandNumber(command)}`,
+});
+
+export const completionKey = (session: string, command: number): Key => ({
+  pk: sessionKey(session).pk,
+  sk: `COMPLETION#${commandNumber(command)}`,
+});
+
+/** The payload of a command: random, because a number may be asked for by several. */
+export const commandOwner = (session: string, random: string): string => `${session}#${random}`;
+
+export const commandListPk = (shard: string): string => `COMMANDS#${shard}`;
+
+/** The list of sessions with commands. */
+export const commandListKey = (session: string): Key => ({ pk: commandListPk(shardOf(session)), sk: session });
+
+/** What was applied of the messages that came by the command queue alone. */
+export const appliedKey = (id: string): Key => ({ pk: `APPLIED#${id}`, sk: "APPLIED" });
+
 export const deduplicationKey = (queue: QueueRef, id: string): Key => ({
   pk: `DEDUP#${queue.name}#${queue.generation}#${id}`,
   sk: "DEDUP",

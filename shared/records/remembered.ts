@@ -45,6 +45,14 @@ export const putIdempotency = (principal: string, key: string, answered: Answere
   otherwise: "reload",
 });
 
+/** The request was given up: it may be made again. */
+export const forgetIdempotency = (principal: string, key: string): Write => ({
+  kind: "delete",
+  key: idempotencyKey(principal, key),
+  require: [],
+  otherwise: "reload",
+});
+
 export const readIdempotency = (item: Item): Answered => ({ hash: text(item, "h"), answer: bytes(item, "a") });
 
 export interface RememberedOutcome {

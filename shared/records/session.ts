@@ -1,15 +1,68 @@
-/** The session's record: `v`, `ep` epoch, `st` state, `to` timeout (s), `x` expiry (ms), `det` detached epochs, `ttl` when dead. */
+/**
+ * The session's record: `v`, `ep` epoch, `st` state, `to` timeout (s), `x` expiry (ms), `det` detached epochs, `ttl` when
+ * dead; `nc` its newest command, `dt` up to where none is open, `cl` on the list of sessions with commands.
+ */
 import { SESSION_REMEMBERED_SECONDS } from "../domain/limits.ts";
 import type { Session, SessionRef } from "../domain/session.ts";
 import { sessionKey } from "./keys.ts";
-import { json, text, Unreadable, whole } from "./reading.ts";
-import { absent, atVersion, type Item, type Write } from "./write.ts";
+import { json, text, Unreadable, whole, wholeOrZero } from "./reading.ts";
+import { absent, atVersion, type Item, present, type Term, type Value, type Write } from "./write.ts";
 
-export const writeSession = (before: Session | undefined, after: Session): Write => ({
-  kind: "put",
-  key: sessionKey(after.name),
-  item: sessionItem(after),
-  require: [before === undefined ? absent : atVersion(before.version)],
+/** Creates the session's record, or changes what its epoch is; the commands of the session are left as they are. */
+export const writeSession = (before: Session | undefined, after: Session): Write =>
+  before === undefined
+    ? {
+        kind: "put",
+        key: sessionKey(after.name),
+        item: { ...sessionItem(after), ...commandsItem(after) },
+        require: [absent],
+        otherwise: "reload",
+      }
+    : {
+        kind: "update",
+        key: sessionKey(after.name),
+        change: {
+          set: Object.entries(sessionItem(after)).map(([attribute, value]) => [[attribute], value as Value] as const),
+          ...(after.state === "attached" && { remove: [["ttl"]] }),
+        },
+        require: [atVersion(before.version)],
+        otherwise: "reload",
+      };
+
+/** Gives the session's next command its id, at an epoch that is alive; fails when another one was stored meanwhile. */
+export const countCommand = (session: Session, nowMs: number): Write => ({
+  kind: "update",
+  key: sessionKey(session.name),
+  change: {
+    set: [
+      [["nc"], session.commands + 1],
+      [["cl"], true],
+    ],
+  },
+  require: [
+    ...alive(session, nowMs),
+    // Off the list meanwhile, it must be put there again.
+    ...(session.isListed ? [{ is: "equal", path: ["cl"], value: true } as const] : []),
+    session.commands === 0 ? { is: "lacks", path: ["nc"] } : { is: "equal", path: ["nc"], value: session.commands },
+  ],
+  otherwise: "reload",
+});
+
+/** Notes that no command up to this one is open any more. It may be late: an older number is true as well. */
+export const noteCompleted = (session: string, completedThrough: number): Write => ({
+  kind: "update",
+  key: sessionKey(session),
+  change: { set: [[["dt"], completedThrough]] },
+  require: [present],
+  otherwise: "reload",
+});
+
+/** Takes the session's mark away while no further command is stored. */
+export const unlist = (session: Session): Write => ({
+  kind: "update",
+  key: sessionKey(session.name),
+  change: { remove: [["cl"]] },
+  require: [{ is: "equal", path: ["nc"], value: session.commands }],
   otherwise: "reload",
 });
 
@@ -17,12 +70,20 @@ export const writeSession = (before: Session | undefined, after: Session): Write
 export const checkSession = (ref: SessionRef, nowMs: number): Write => ({
   kind: "check",
   key: sessionKey(ref.name),
-  require: [
-    { is: "equal", path: ["ep"], value: ref.epoch },
-    { is: "equal", path: ["st"], value: "attached" },
-    { is: "more-than", path: ["x"], value: nowMs },
-  ],
+  require: alive(ref, nowMs),
   otherwise: "reload",
+});
+
+const alive = (ref: SessionRef, nowMs: number): readonly Term[] => [
+  { is: "equal", path: ["ep"], value: ref.epoch },
+  { is: "equal", path: ["st"], value: "attached" },
+  { is: "more-than", path: ["x"], value: nowMs },
+];
+
+const commandsItem = ({ commands, completedThrough, isListed }: Session): Item => ({
+  ...(commands > 0 && { nc: commands }),
+  ...(completedThrough > 0 && { dt: completedThrough }),
+  ...(isListed && { cl: true }),
 });
 
 const sessionItem = (session: Session): Item => ({
@@ -43,6 +104,9 @@ export const readSession = (name: string, item: Item): Session => ({
   timeoutSeconds: whole(item, "to"),
   expiresAtMs: whole(item, "x"),
   detachedEpochs: "det" in item ? (json(item, "det") as [number, number][]) : [],
+  commands: wholeOrZero(item, "nc"),
+  completedThrough: wholeOrZero(item, "dt"),
+  isListed: item.cl === true,
 });
 
 const stateOf = (item: Item): Session["state"] => {

@@ -106,6 +106,35 @@ describe("what the service answers is what docs/openapi.json says", () => {
     documented("exchanges/delete", await c.deleteExchange("amq.topic"));
   });
 
+  it("of commands that complete by themselves", async () => {
+    const c = service.client;
+    const [queue, exchange, name] = [unique("orders"), unique("events"), unique("billing")];
+    const s = await c.attached(name);
+    const { later } = s;
+    documented("queues/declare", await later.declare(queue, { messageDurability: "never" }));
+    documented("exchanges/declare", await later.declareExchange(exchange, { type: "fanout" }));
+    documented("exchanges/bind", await later.bind(exchange, { queue }));
+    documented("queues/enqueue", await later.enqueue(queue, [{ body: "1" }]));
+    documented("exchanges/publish", await later.publish(exchange, [{ body: "2" }]));
+    documented("sessions/sync", await s.sync(name));
+    documented("queues/enqueue", await s.enqueue(queue, [{ body: "3" }]));
+    documented("exchanges/publish", await s.publish(exchange, [{ body: "4" }]));
+    const id = "MC8wLzAvVG9rZW4vR2VuL3F1ZXVl";
+    documented("deliveries/accept", await later.accept([id]));
+    documented("deliveries/release", await later.release([id]));
+    documented("deliveries/reject", await later.reject([id]));
+    documented("exchanges/unbind", await later.unbind(exchange, { queue }));
+    documented("exchanges/delete", await later.deleteExchange(exchange));
+    documented("queues/delete", await later.deleteQueue(queue));
+    documented("sessions/sync", await s.sync(name, 0));
+    documented("sessions/sync", await s.sync(name));
+    documented("sessions/completions", await s.completions(name));
+    documented("sessions/completions", await s.completions(unique()));
+    const stale = c.with({ session: name, epoch: 9 }).later;
+    documented("queues/declare", await stale.declare(queue));
+    documented("deliveries/accept", await stale.accept([id]));
+  });
+
   it("of sessions, branches and recovery", async () => {
     const c = service.client;
     const queue = unique("orders");

@@ -17,6 +17,9 @@ describe("attach", () => {
       timeoutSeconds: 300,
       expiresAtMs: endMs,
       detachedEpochs: [],
+      commands: 0,
+      completedThrough: 0,
+      isListed: false,
     });
   });
 

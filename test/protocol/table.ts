@@ -96,6 +96,9 @@ const session = (name: SessionName): Session => ({
   timeoutSeconds: 1,
   expiresAtMs: DEADLINE,
   detachedEpochs: [],
+  commands: 0,
+  completedThrough: 0,
+  isListed: false,
 });
 
 /** Both sessions attached, no branch, the message available. */

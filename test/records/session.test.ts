@@ -16,6 +16,9 @@ const sessions: fc.Arbitrary<Session> = fc.record({
   timeoutSeconds: fc.integer({ min: 1, max: 86_400 }),
   expiresAtMs: times,
   detachedEpochs: fc.array(fc.tuple(epochs, epochs), { maxLength: 100 }),
+  commands: fc.nat(),
+  completedThrough: fc.nat(),
+  isListed: fc.boolean(),
 });
 
 const asStored = (session: Session): Item => {
@@ -46,10 +49,15 @@ describe("a session's record", () => {
   it("is written over nothing, or over the version that was read", () => {
     fc.assert(
       fc.property(sessions, (session) => {
-        const common = { kind: "put", key: { pk: `SESSION#${session.name}`, sk: "STATE" }, otherwise: "reload" };
-        expect(writeSession(undefined, session)).toMatchObject({ ...common, require: [{ is: "absent" }] });
+        const common = { key: { pk: `SESSION#${session.name}`, sk: "STATE" }, otherwise: "reload" };
+        expect(writeSession(undefined, session)).toMatchObject({
+          ...common,
+          kind: "put",
+          require: [{ is: "absent" }],
+        });
         expect(writeSession(session, session)).toMatchObject({
           ...common,
+          kind: "update",
           require: [{ is: "version", version: session.version }],
         });
         expect("det" in asStored(session)).toBe(session.detachedEpochs.length > 0);

@@ -3,6 +3,7 @@ import { endBranch } from "../../shared/commands/dtx/end.ts";
 import { prepareBranch } from "../../shared/commands/dtx/prepare.ts";
 import { startBranch } from "../../shared/commands/dtx/start.ts";
 import { enqueue } from "../../shared/commands/enqueue.ts";
+import { isDeferred } from "../../shared/commands/idempotency.ts";
 import { attachSession } from "../../shared/commands/sessions/attach.ts";
 import type { Delivery } from "../../shared/domain/delivery.ts";
 import { isRefusal, type Refusal } from "../../shared/domain/refusal.ts";
@@ -54,6 +55,7 @@ export const enlisted = async (
 ): Promise<readonly string[]> => {
   const messages = bodies.map((body) => messageOf(body));
   const answer = answered(await enqueue(call, { queue, messages, session, xid, idempotency: undefined }));
+  if (isDeferred(answer)) throw new Error("in a branch nothing is deferred");
   return answer.messages.map(({ messageId }) => messageId);
 };
 

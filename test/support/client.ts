@@ -3,6 +3,8 @@ import type {
   AttachedSession,
   BindingInput,
   BranchView,
+  CompletionPage,
+  Deferred,
   Delivery,
   Enqueued,
   ExchangeView,
@@ -17,6 +19,7 @@ import type {
   RecoveryReport,
   SessionView,
   Settled,
+  Synced,
   XaAnswer,
 } from "./shapes.ts";
 
@@ -25,6 +28,8 @@ export interface Context {
   readonly session?: string;
   readonly epoch?: number;
   readonly xid?: string;
+  /** `Prefer: respond-async`. */
+  readonly prefersAsync?: boolean;
 }
 
 export interface StartFlags {
@@ -49,6 +54,8 @@ export interface Client extends RouteCalls {
   with(more: Context): Client;
   /** The same client working in branch `xid`: its message calls carry the `Xid` header. */
   within(xid: string): Client;
+  /** The same client, whose calls are stored as commands of its session; `deferred` tells their ids. */
+  readonly later: Client;
   /** Attaches (or resumes) the session and answers a client that speaks in it. */
   attached(session: string, timeoutSeconds?: number): Promise<Client>;
 }
@@ -77,6 +84,9 @@ export function client(baseUrl: string | (() => string), context: Context = {}):
     recovery: (cursor) => call<RecoveryReport>("POST", "/recovery", { body: given({ cursor }) }),
     with: (more) => client(baseUrl, { ...context, ...more }),
     within: (xid) => client(baseUrl, { ...context, xid }),
+    get later() {
+      return client(baseUrl, { ...context, prefersAsync: true });
+    },
     async attached(session, timeoutSeconds) {
       const { epoch } = (await sessionCalls(call).attach(session, timeoutSeconds)).body;
       return client(baseUrl, { session, epoch });
@@ -169,6 +179,10 @@ function sessionCalls(call: Call) {
     keepAlive: put,
     getSession: (session: string) => call<SessionView>("GET", `/sessions/${session}`),
     detach: (session: string) => call("DELETE", `/sessions/${session}`),
+    completions: (session: string, query: { after?: string; waitSeconds?: number } = {}) =>
+      call<CompletionPage>("GET", `/sessions/${session}/completions${queryString(query)}`),
+    sync: (session: string, waitSeconds?: number) =>
+      call<Synced>("POST", `/sessions/${session}/sync`, { body: given({ waitSeconds }) }),
   };
 }
 
@@ -211,6 +225,7 @@ function contextHeaders(context: Context): Record<string, string> {
     ...(context.session === undefined ? {} : { session: context.session }),
     ...(context.epoch === undefined ? {} : { "session-epoch": String(context.epoch) }),
     ...(context.xid === undefined ? {} : { xid: context.xid }),
+    ...(context.prefersAsync === true ? { prefer: "respond-async" } : {}),
   };
 }
 
@@ -226,3 +241,10 @@ function queryString(query: Readonly<Record<string, string | number | boolean | 
   for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
   return parameters.size === 0 ? "" : `?${parameters}`;
 }
+
+/** The id of a call that was stored as a command. */
+export const deferred = (answer: Answer<unknown>): string => {
+  const { commandId } = answer.body as Partial<Deferred>;
+  if (answer.status !== 202 || commandId === undefined) throw new Error(`not stored: ${JSON.stringify(answer)}`);
+  return commandId;
+};

@@ -33,6 +33,28 @@ export interface Delivery extends BrowsedMessage {
   readonly leaseExpiresAt: string;
 }
 
+/** Of a call that was stored as a command. */
+export interface Deferred {
+  readonly commandId: string;
+}
+
+export interface Completion {
+  readonly commandId: string;
+  readonly status: number;
+  readonly body: unknown;
+}
+
+export interface CompletionPage {
+  readonly completions: readonly Completion[];
+  readonly completedThrough: string;
+}
+
+export interface Synced {
+  readonly completedThrough: string;
+  readonly open: readonly string[];
+  readonly more?: boolean;
+}
+
 export interface Enqueued {
   readonly messages: readonly {
     readonly messageId: string;
@@ -112,6 +134,7 @@ export interface SessionView {
   readonly epoch: number;
   readonly state: string;
   readonly expiresAt: string;
+  readonly incompleteCommands: string;
 }
 
 /** The answer of a dtx verb. */

@@ -88,6 +88,27 @@ export const enqueued = z.strictObject({
   completed: z.boolean(),
 });
 
+/** The call was stored as a command of its session: `GET /sessions/{session}/completions` tells what it comes to. */
+export const command = z.strictObject({ commandId: counter });
+
+/** What need not be stored is complete with its ids alone; with the preference it is a command. */
+export const enqueuedOrCommand = z.union([enqueued, command]);
+
+/** `status` and `body` are what the call would have answered without the preference; without a body it is null. */
+export const completion = z.strictObject({
+  commandId: counter,
+  status: z.int().min(200).max(599),
+  body: z.nullable(z.looseObject({})),
+});
+
+export const completions = z.strictObject({ completions: z.array(completion), completedThrough: counter });
+
+export const synced = z.strictObject({
+  completedThrough: counter,
+  open: z.array(counter),
+  more: z.boolean().optional(),
+});
+
 const exchangeFields = {
   exchange: z.string(),
   type: z.enum(exchangeTypes),

@@ -1,8 +1,19 @@
 /** What the document says of health, sessions, branches and recovery. */
 import { commitBody, endBody, heuristicBody, startBody, timeoutBody } from "../../shared/edge/schemas/dtx.ts";
 import { recoverQuery, recoveryBody } from "../../shared/edge/schemas/dtx-read.ts";
-import { sessionBody } from "../../shared/edge/schemas/sessions.ts";
-import { attached, branch, health, preparedPage, recoveryPage, session, timeout, verb } from "./answers.ts";
+import { completionsQuery, sessionBody, syncBody } from "../../shared/edge/schemas/sessions.ts";
+import {
+  attached,
+  branch,
+  completions,
+  health,
+  preparedPage,
+  recoveryPage,
+  session,
+  synced,
+  timeout,
+  verb,
+} from "./answers.ts";
 import type { Operations } from "./operation.ts";
 
 export const healthOperations: Operations = {
@@ -21,7 +32,7 @@ export const sessionOperations: Operations = {
   },
   "sessions/get": {
     summary: "A session as it is",
-    description: "Renews nothing. `incompleteCommands` is always 0: there are no asynchronous commands yet.",
+    description: "Renews nothing. `incompleteCommands` counts its stored commands that are open.",
     answers: { 200: ["The session.", session] },
     problems: ["not-found"],
   },
@@ -31,6 +42,23 @@ export const sessionOperations: Operations = {
       "With `Session-Epoch` only when that is the current one. Detached again it is 204 again; a name that was never attached is 404.",
     headers: ["Session-Epoch"],
     answers: { 204: ["Detached."] },
+    problems: ["not-found", "session-fenced"],
+  },
+  "sessions/completions": {
+    summary: "What a session's commands came to",
+    description:
+      "Completed commands above `after`, by id, at most 500; each has one completion, failures included. `completedThrough` is the highest id with nothing open at or below it, in a cut answer not above its last: give it back as `after`. With nothing to tell the call waits up to `waitSeconds`. Completions are kept for 7 days. Commands of an epoch that was detached have none from then on.",
+    query: completionsQuery,
+    answers: { 200: ["The completions.", completions] },
+    problems: ["not-found"],
+  },
+  "sessions/sync": {
+    summary: "Wait for a session's commands",
+    description:
+      "Answers when everything that the session has sent before is complete. When `waitSeconds` are over before, 202 names the lowest 100 that are open; `more`: there are others.",
+    headers: ["Session-Epoch"],
+    body: syncBody,
+    answers: { 200: ["All of it is complete.", synced], 202: ["Some of it is still open.", synced] },
     problems: ["not-found", "session-fenced"],
   },
 };

@@ -6,8 +6,10 @@ import { acquireBody, enqueueBody } from "../../shared/edge/schemas/messages.ts"
 import { redriveBody, settingsBody } from "../../shared/edge/schemas/queues.ts";
 import {
   accepted,
+  command,
   deliveries,
   enqueued,
+  enqueuedOrCommand,
   extended,
   messagePage,
   purged,
@@ -34,10 +36,15 @@ export const queueOperations: Operations = {
   "queues/declare": {
     summary: "Declare a queue",
     description:
-      "Settings never change: declared again with the same ones it is 200, with others 412. A queue may not be its own dead-letter queue; that one need not exist yet. `messageDurability` and `strictOrder` are kept and have no effect until there is an ordered command queue: every message is stored before the call answers.",
+      "Settings never change: declared again with the same ones it is 200, with others 412. A queue may not be its own dead-letter queue; that one need not exist yet. `messageDurability` says which messages are persisted here: all, none, or those whose `deliveryMode` is `persistent`. With `strictOrder` both kinds that one session sends stay in order.",
+    headers: ["Session", "Prefer"],
     body: settingsBody,
-    answers: { 201: ["Created.", queue], 200: ["It exists with these settings.", queue] },
-    problems: ["not-allowed", "precondition-failed"],
+    answers: {
+      201: ["Created.", queue],
+      200: ["It exists with these settings.", queue],
+      202: ["Stored as a command.", command],
+    },
+    problems: ["not-found", "session-fenced", "not-allowed", "precondition-failed"],
   },
   "queues/get": {
     summary: "Settings and stats of a queue",
@@ -50,9 +57,10 @@ export const queueOperations: Operations = {
     summary: "Delete a queue",
     description:
       "Its name is free at once; its messages go to its dead-letter queue, or are dropped, leased ones too. What branches hold follows when they end. Declared again, the name shares nothing with the old queue.",
+    headers: ["Session", "Prefer"],
     query: deleteQuery,
-    answers: { 204: ["Deleted."] },
-    problems: ["not-found", "precondition-failed"],
+    answers: { 204: ["Deleted."], 202: ["Stored as a command.", command] },
+    problems: ["not-found", "session-fenced", "precondition-failed"],
   },
   "queues/purge": {
     summary: "Purge a queue",
@@ -78,10 +86,13 @@ export const queueOperations: Operations = {
   "queues/enqueue": {
     summary: "Enqueue messages",
     description:
-      "All or nothing, in the order given. `priority` (0..9) is kept and has no effect. Values of `headers` are strings, numbers, true or false; as JSON they have at most 16 KiB. `deliveryMode` `transient` is stored like `persistent` until there is an ordered command queue. A repeat within one call of a `deduplicationId` is a duplicate too. With `Xid` the session must be actively associated with the branch; the messages are invisible until its commit, have no `sequence`, and their time to live runs from the commit. `Prefer: respond-async` is not applied.",
-    headers: ["Session", "Xid", "Idempotency-Key"],
+      "All or nothing, in the order given. `priority` (0..9) is kept and has no effect. Values of `headers` are strings, numbers, true or false; as JSON they have at most 16 KiB. What is not persisted on a queue (its `messageDurability`, and where that leaves it open the `deliveryMode`) is handed on without having been stored: it has no `sequence`, may be lost in a disaster or dropped at a full queue, and comes in order. In a session with open commands the call goes behind them. A repeat within one call of a `deduplicationId` is a duplicate too. With `Xid` the session must be actively associated with the branch; the messages are invisible until its commit, have no `sequence`, and their time to live runs from the commit. With `Xid` all of them wait on the branch, and `Prefer` is not applied.",
+    headers: ["Session", "Xid", "Idempotency-Key", "Prefer"],
     body: enqueueBody,
-    answers: { 201: ["Stored; with `Xid`, listed on the branch (`completed: false`).", enqueued] },
+    answers: {
+      201: ["Stored; with `Xid`, listed on the branch (`completed: false`).", enqueued],
+      202: ["Nothing of it is persisted, and it is on its way; or it is stored as a command.", enqueuedOrCommand],
+    },
     problems: ["not-found", "session-fenced", "illegal-state", "resource-limit-exceeded", "idempotency-key-reused"],
   },
   "queues/acquire": {
@@ -99,26 +110,26 @@ export const deliveryOperations: Operations = {
   "deliveries/accept": {
     summary: "Accept deliveries",
     description: `Removes them; with \`Xid\` the removal belongs to the branch, in which the session must be actively associated. ${whoSettles}`,
-    headers: ["Session", "Xid"],
+    headers: ["Session", "Xid", "Prefer"],
     body: acceptBody,
-    answers: { 200: ["What became of each.", accepted] },
-    problems: ["session-fenced", "illegal-state", "resource-limit-exceeded"],
+    answers: { 200: ["What became of each.", accepted], 202: ["Stored as a command.", command] },
+    problems: ["not-found", "session-fenced", "illegal-state", "resource-limit-exceeded"],
   },
   "deliveries/release": {
     summary: "Release deliveries",
     description: `Back to the original position. One that was delivered \`maxDeliveries\` times is dead-lettered instead, with the \`reason\` as its note. ${whoSettles} ${outsideBranches}`,
-    headers: ["Session"],
+    headers: ["Session", "Prefer"],
     body: releaseBody,
-    answers: { 200: ["What became of each.", released] },
-    problems: ["session-fenced", "command-invalid"],
+    answers: { 200: ["What became of each.", released], 202: ["Stored as a command.", command] },
+    problems: ["not-found", "session-fenced", "command-invalid"],
   },
   "deliveries/reject": {
     summary: "Reject deliveries",
     description: `To the dead-letter queue, or dropped. There the message says so in \`deadLetter\`, has lost its \`ttlSeconds\`, and its \`messageId\` stays. ${whoSettles} ${outsideBranches}`,
-    headers: ["Session"],
+    headers: ["Session", "Prefer"],
     body: rejectBody,
-    answers: { 200: ["What became of each.", rejected] },
-    problems: ["session-fenced", "command-invalid"],
+    answers: { 200: ["What became of each.", rejected], 202: ["Stored as a command.", command] },
+    problems: ["not-found", "session-fenced", "command-invalid"],
   },
   "deliveries/extend": {
     summary: "Extend leases",

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import type { RefusalCode } from "../../shared/domain/refusal.ts";
 
 /** A context header that a call understands; a required one is named with `!`. */
-export type ContextHeader = "Session" | "Session!" | "Session-Epoch" | "Xid" | "Idempotency-Key";
+export type ContextHeader = "Session" | "Session!" | "Session-Epoch" | "Xid" | "Idempotency-Key" | "Prefer";
 
 /** What the document says of a route, beside its method, its path and who may call it. */
 export interface Operation {

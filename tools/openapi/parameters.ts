@@ -54,6 +54,13 @@ const byHeader: Readonly<Record<ContextHeader, readonly Parameter[]>> = {
   "Session!": [header("Session", "The session; without one it is 400 `command-invalid`.", name, true), epochOf(true)],
   "Session-Epoch": [header("Session-Epoch", "The current epoch of the session in the path.", epoch)],
   Xid: [header("Xid", "The branch that the call works in; needs `Session`.", xid)],
+  Prefer: [
+    header(
+      "Prefer",
+      "`respond-async` (RFC 7240): in a session and outside a branch the call is stored as the session's next command, and answered with its id.",
+      { type: "string", examples: ["respond-async"] },
+    ),
+  ],
   "Idempotency-Key": [
     header(
       "Idempotency-Key",
@@ -81,6 +88,10 @@ export const responseHeaders = {
   "Consumed-Capacity": {
     description: "What the call cost at the table: write and read request units.",
     schema: { type: "string", examples: ["wru=2, rru=1"] },
+  },
+  "Preference-Applied": {
+    description: "`respond-async` when the call was stored as a command.",
+    schema: { type: "string", examples: ["respond-async"] },
   },
   "Retry-After": {
     description: "Seconds after which the same call is worth repeating.",

@@ -7,13 +7,14 @@ import {
   judge,
   type Lease,
   type Run,
+  type RunKey,
   type SettleOutcome,
   type Slot,
   slotAt,
 } from "../../domain/run.ts";
 import { runKey } from "../../records/keys.ts";
 import { readRun } from "../../records/run.ts";
-import type { Item } from "../../records/write.ts";
+import type { Item, Write } from "../../records/write.ts";
 import { Unavailable } from "../../store/port.ts";
 import { changeRun, type Dead } from "../change-run.ts";
 import type { Context } from "../context.ts";
@@ -35,6 +36,9 @@ export interface Group {
   readonly item: Item | undefined;
 }
 
+/** Writes for the commit that changes a run: the outcomes are those of its deliveries, in their order. */
+export type BesideRun = (run: RunKey, outcomes: readonly SettleOutcome[]) => readonly Write[];
+
 /** Every lost round is someone else's change of the same run: 100 messages, each delivered and settled, and some more. */
 const ROUNDS = 250;
 /** Rounds in which the branches that hold a message are asked whether they still may. */
@@ -49,6 +53,7 @@ export const settleRun = async (
   group: Group,
   isAlive: IsAlive,
   settling: Settling,
+  beside: BesideRun = () => [],
 ): Promise<readonly SettleOutcome[]> => {
   const [first] = group.deliveries;
   if (first === undefined) return [];
@@ -76,7 +81,10 @@ export const settleRun = async (
     if (indexes.length === 0) return outcomes;
     const { after, dead } = settling(run, indexes, group.queue, nowMs);
     if (after === run) return outcomes;
-    const changed = await changeRun(context, group.queue, run, after, dead, counted);
+    const changed = await changeRun(context, group.queue, run, after, dead, {
+      already: counted,
+      beside: beside(first.run, outcomes),
+    });
     if (changed.done) return outcomes;
     ({ counted, found: item } = changed);
     if (changed.repeated) attempted = new Map([...attempted, ...attemptsOn(group, run, after, judged)]);

@@ -10,13 +10,15 @@ import type { Item } from "../../records/write.ts";
 import type { Context } from "../context.ts";
 import { eachOf } from "../payload.ts";
 import { loadSession, loadSessions } from "../sessions/liveness.ts";
-import { type Group, type Settling, settleRun } from "./settle-run.ts";
+import { type BesideRun, type Group, type Settling, settleRun } from "./settle-run.ts";
 
 /** The call that names deliveries, and the headers it came with. */
 export interface SettleCall {
   readonly deliveries: readonly Delivery[];
   readonly session: SessionRef | undefined;
   readonly xid: Xid | undefined;
+  /** What stands beside the change of a run, in its commit, with what becomes of the deliveries that were named of it. */
+  readonly beside?: BesideRun;
 }
 
 /**
@@ -25,7 +27,7 @@ export interface SettleCall {
  */
 export const settleDeliveries = async (
   context: Context,
-  { deliveries, session, xid }: SettleCall,
+  { deliveries, session, xid, beside }: SettleCall,
   settling: Settling,
 ): Promise<readonly SettleOutcome[] | Refusal> => {
   const byRun = Map.groupBy(unique(deliveries), ({ run }) => `${partitionName(run)}#${run.position}`);
@@ -45,7 +47,7 @@ export const settleDeliveries = async (
   const isAlive = await livenessFor(context, groups, own);
   await eachOf(lanesOf(groups), async (lane) => {
     for (const group of lane) {
-      const decided = await settleRun(context, group, isAlive, settling);
+      const decided = await settleRun(context, group, isAlive, settling, beside);
       for (const [i, delivery] of group.deliveries.entries()) {
         outcomes.set(deliveryId(delivery), decided[i] ?? "not-found");
       }

@@ -1,5 +1,6 @@
 import { randomBytes, randomInt } from "node:crypto";
 import type { Branch } from "../../domain/branch.ts";
+import type { EnqueueAnswer } from "../../domain/enqueued.ts";
 import { MESSAGES_PER_RUN } from "../../domain/limits.ts";
 import type { Message } from "../../domain/message.ts";
 import type { Add } from "../../domain/operation.ts";
@@ -14,10 +15,10 @@ import type { First } from "../../records/remembered.ts";
 import type { Consistency } from "../../store/port.ts";
 import type { Context } from "../context.ts";
 import { findFirstsOf, withoutDuplicates } from "../duplicates.ts";
-import { findAnswer, rememberAnswer } from "../idempotency.ts";
+import { type Deferred, findAnswer, rememberAnswer } from "../idempotency.ts";
 import { factsOf, newMessageIdBase } from "../new-run.ts";
 import { deleteChunksOf, storeChunks } from "../payload.ts";
-import type { EnqueueAnswer, Put, Target } from "../put.ts";
+import type { Put, Target } from "../put.ts";
 import { answerOf, type Became, type BecameOn } from "../put-answer.ts";
 import { type Work, workIn } from "./work.ts";
 
@@ -28,7 +29,11 @@ const INLINE_BYTES = 512;
  * Puts messages on a branch: payloads first, then one write that lists them. A message whose deduplication id the queue
  * knows already is not put; one that takes its id meanwhile drops the copy at commit.
  */
-export const enqueueInBranch = async (context: Context, put: Put, xid: Xid): Promise<EnqueueAnswer | Refusal> => {
+export const enqueueInBranch = async (
+  context: Context,
+  put: Put,
+  xid: Xid,
+): Promise<EnqueueAnswer | Deferred | Refusal> => {
   const { session: by, idempotency } = put;
   if (by === undefined)
     return refuse("illegal-state", `work in branch ${xid} needs a session that is associated with it`);
@@ -39,7 +44,7 @@ export const enqueueInBranch = async (context: Context, put: Put, xid: Xid): Pro
     listed.map((one) => becameOn(one)),
     false,
   );
-  const build = async (_: Branch, consistency: Consistency): Promise<Work<EnqueueAnswer> | Refusal> => {
+  const build = async (_: Branch, consistency: Consistency): Promise<Work<EnqueueAnswer | Deferred> | Refusal> => {
     if (idempotency === undefined) return { operations: adds, beside: [], result: answer };
     // On a second attempt the same request may have been answered by its twin.
     const known = consistency === "strong" ? await findAnswer(context, idempotency) : undefined;

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type Branch, type Decision, open } from "../../domain/branch.ts";
+import type { EnqueueAnswer } from "../../domain/enqueued.ts";
 import { BRANCH_TIMEOUT_SECONDS_DEFAULT } from "../../domain/limits.ts";
 import type { Add } from "../../domain/operation.ts";
 import { queueName, wireSequence } from "../../domain/queue.ts";
@@ -8,11 +9,12 @@ import { parseXid, type Xid } from "../../domain/xid.ts";
 import { deleteBlock, putBlock, putNewBranch } from "../../records/branch.ts";
 import { idempotencyKey, partitionName } from "../../records/keys.ts";
 import { Unavailable } from "../../store/port.ts";
+import { besideOf } from "../beside.ts";
 import type { Context } from "../context.ts";
-import { findAnswer, rememberAnswer } from "../idempotency.ts";
+import { type Deferred, findAnswer, rememberAnswer } from "../idempotency.ts";
 import { deleteChunksOf, eachOf } from "../payload.ts";
-import type { EnqueueAnswer, Put } from "../put.ts";
-import { answerOf } from "../put-answer.ts";
+import type { Put } from "../put.ts";
+import { answerOf, handedOnTo } from "../put-answer.ts";
 import { recordsOf } from "./apply-at-once.ts";
 import { finishDecided } from "./complete.ts";
 import { partitionOfAdd } from "./effects.ts";
@@ -22,6 +24,8 @@ import { canReserve, makeRoomForBranch, RESERVATIONS, reservations } from "./roo
 
 /** How often room is made on ring queues that others fill at the same time. */
 const ROUNDS_FOR_ROOM = 8;
+/** Beside their reservations stand the branch, the answer's memory and the command. */
+const LIMITED_QUEUES = RESERVATIONS - 3;
 /** Records that the operations of one block touch: one commit applies it. */
 const RECORDS_PER_BLOCK = 80;
 
@@ -30,7 +34,7 @@ const RECORDS_PER_BLOCK = 80;
  * write makes it count, all of it or nothing; then it is applied block by block, by this call, or by recovery when this one
  * is cut off (`completed: false` when its time is over before). `gone`: a queue was deleted, and nothing was put.
  */
-export const putLarge = async (context: Context, put: Put): Promise<EnqueueAnswer | Refusal | "gone"> => {
+export const putLarge = async (context: Context, put: Put): Promise<EnqueueAnswer | Deferred | Refusal | "gone"> => {
   const xid = ownXid();
   const listed = await Promise.all(put.targets.map((target) => listAdds(context, target, xid, put.session)));
   const adds = listed.flatMap((one) => one.adds);
@@ -70,14 +74,13 @@ const decide = async (
   xid: Xid,
   listed: readonly Listed[],
   adds: readonly Add[],
-): Promise<Decided | EnqueueAnswer | Refusal | "gone"> => {
+): Promise<Decided | EnqueueAnswer | Deferred | Refusal | "gone"> => {
   for (let round = 0; round < ROUNDS_FOR_ROOM; round++) {
     const queues = await loadQueues(context, adds);
     if (listed.some(({ queue, adds: own }) => own.length > 0 && !queues.has(queueName(queue)))) return "gone";
     const reserving = reservations(adds, queues);
-    // Beside them stand the branch and the answer's memory.
-    if (reserving.length > RESERVATIONS - 2) {
-      return refuse("resource-limit-exceeded", `a call puts on at most ${RESERVATIONS - 2} queues with limits`);
+    if (reserving.length > LIMITED_QUEUES) {
+      return refuse("resource-limit-exceeded", `a call puts on at most ${LIMITED_QUEUES} queues with limits`);
     }
     if (!(await canReserve(context, adds, queues))) {
       if (await makeRoomForBranch(context, adds, round === 0)) continue;
@@ -89,7 +92,7 @@ const decide = async (
     const sequenceOf = sequencesOf(listed, positions);
     const answer = answerOf(
       put.messages,
-      listed.map((one) => becameOn(one, sequenceOf)),
+      [...listed.map((one) => becameOn(one, sequenceOf)), ...put.handedOn.map(handedOnTo)],
       true,
     );
     const { idempotency } = put;
@@ -97,6 +100,7 @@ const decide = async (
       putNewBranch(branch),
       ...reserving,
       ...(idempotency === undefined ? [] : [rememberAnswer(idempotency, answer, context.now())]),
+      ...besideOf(context, { kind: "enqueued", answer }, { branch: xid }),
     ]);
     if (commit.done) return { branch, answer };
     await eachOf(branch.blocks, async (block) => {

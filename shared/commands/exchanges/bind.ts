@@ -1,17 +1,16 @@
+import type { BindingRef } from "../../domain/command.ts";
 import { type BindingArguments, sameArguments } from "../../domain/exchange.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { putBinding, readBinding } from "../../records/exchange.ts";
 import { bindingKey } from "../../records/keys.ts";
 import { Unavailable } from "../../store/port.ts";
+import { besideOf } from "../beside.ts";
 import type { Context } from "../context.ts";
 import { ensureRecord } from "./ensure-record.ts";
 import { missingExchange } from "./get.ts";
 import { findExchange } from "./stored.ts";
 
-export interface Bind {
-  readonly exchange: string;
-  readonly queue: string;
-  readonly key: string;
+export interface Bind extends BindingRef {
   readonly arguments: BindingArguments;
 }
 
@@ -34,8 +33,10 @@ export const bind = async (context: Context, wanted: Bind): Promise<{ readonly i
         ? { isNew: false }
         : refuse("precondition-failed", `queue ${queue.name} is bound by this key with other arguments`);
     }
-    const writes = putBinding(exchange, queue, wanted.key, wanted.arguments, before);
-    if ((await context.store.commit(writes)).done) return { isNew: true };
+    const { arguments: given, ...binding } = wanted;
+    const writes = putBinding(exchange, queue, wanted.key, given, before);
+    const beside = besideOf(context, { kind: "bound", binding, arguments: given, isNew: true });
+    if ((await context.store.commit([...writes, ...beside])).done) return { isNew: true };
     await ensureRecord(context, exchange);
   }
   throw new Unavailable(`binding ${wanted.queue} to ${wanted.exchange} meets others at every attempt`);

@@ -3,6 +3,7 @@ import { type Exchange, type ExchangeSettings, standardExchanges } from "../../d
 import { isReserved } from "../../domain/name.ts";
 import { isRefusal, type Refusal, refuse, refuseFields } from "../../domain/refusal.ts";
 import { createExchange } from "../../records/exchange.ts";
+import { besideOf } from "../beside.ts";
 import type { Context } from "../context.ts";
 import { findExchange } from "./stored.ts";
 
@@ -28,7 +29,10 @@ export const declareExchange = async (
   const alternate = await findAlternate(context, settings);
   if (isRefusal(alternate)) return alternate;
   const exchange = { name, generation: randomBytes(6).toString("base64url"), ...settings, bindingsVersion: 0 };
-  const commit = await context.store.commit(createExchange(exchange, alternate, context.now()));
+  const commit = await context.store.commit([
+    ...createExchange(exchange, alternate, context.now()),
+    ...besideOf(context, { kind: "exchange-declared", exchange: name, ...settings, isNew: true }),
+  ]);
   return commit.done ? { exchange, isNew: true } : declareExchange(context, name, settings);
 };
 

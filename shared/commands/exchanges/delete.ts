@@ -3,6 +3,7 @@ import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { alternatesOf, deleteExchange as deletion, readExchange, type StoredBinding } from "../../records/exchange.ts";
 import { exchangeKey } from "../../records/keys.ts";
 import { Unavailable } from "../../store/port.ts";
+import { besideOf } from "../beside.ts";
 import type { Context } from "../context.ts";
 import { forgetBindings } from "./forget-bindings.ts";
 import { missingExchange } from "./get.ts";
@@ -22,7 +23,8 @@ export const deleteExchange = async (context: Context, name: string): Promise<Re
     const exchange = readExchange(name, item);
     const alternate =
       exchange.alternateExchange === null ? undefined : await findExchange(context.store, exchange.alternateExchange);
-    if ((await context.store.commit(deletion(exchange, alternate))).done) return forget(context, name);
+    const writes = [...deletion(exchange, alternate), ...besideOf(context, { kind: "deleted" })];
+    if ((await context.store.commit(writes)).done) return forget(context, name);
   }
   throw new Unavailable(`exchange ${name} changes at every attempt`);
 };

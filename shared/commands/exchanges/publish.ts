@@ -1,16 +1,19 @@
+import type { Request } from "../../domain/command.ts";
+import type { EnqueueAnswer } from "../../domain/enqueued.ts";
 import type { Message } from "../../domain/message.ts";
 import { type Queue, type QueueRef, queueName } from "../../domain/queue.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { countUnroutable } from "../../records/exchange.ts";
 import type { Context } from "../context.ts";
+import type { Deferred } from "../idempotency.ts";
 import { newMessageIdBase } from "../new-run.ts";
 import { eachOf } from "../payload.ts";
-import { type EnqueueAnswer, type Putting, put, type Routed, type Target } from "../put.ts";
+import { type Putting, put, type Routed, type Target } from "../put.ts";
 import { ensureRecord } from "./ensure-record.ts";
 import { missingExchange } from "./get.ts";
 import { findExchange } from "./stored.ts";
 
-export interface Publish extends Putting {
+export interface Publish extends Omit<Putting, "request"> {
   readonly exchange: string;
   readonly routingKey: string;
   /** Each message must reach a queue. */
@@ -21,13 +24,20 @@ export interface Publish extends Putting {
  * Puts messages on the queues that an exchange, or else its alternates, routes them to. What reaches none is dropped and
  * counted; of a mandatory publish, nothing is put then.
  */
-export const publish = (context: Context, call: Publish): Promise<EnqueueAnswer | Refusal> =>
+export const publish = (context: Context, call: Publish): Promise<EnqueueAnswer | Deferred | Refusal> =>
   put(
     context,
-    call,
+    { ...call, request: requestOf(call) },
     (fresh) => route(context, call, fresh),
     (routed) => countDropped(context, call.exchange, routed),
   );
+
+const requestOf = ({ exchange, routingKey, mandatory }: Publish): Request => ({
+  kind: "publish",
+  exchange,
+  routingKey,
+  mandatory,
+});
 
 const route = async (context: Context, call: Publish, fresh: boolean): Promise<Routed | Refusal> => {
   const { exchange, routingKey, mandatory } = call;

@@ -1,9 +1,10 @@
+import type { BindingRef } from "../../domain/command.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { readBinding, removeBinding } from "../../records/exchange.ts";
 import { bindingKey } from "../../records/keys.ts";
 import { Unavailable } from "../../store/port.ts";
+import { besideOf } from "../beside.ts";
 import type { Context } from "../context.ts";
-import type { Bind } from "./bind.ts";
 import { missingExchange } from "./get.ts";
 import { findExchange } from "./stored.ts";
 
@@ -13,7 +14,7 @@ const ROUNDS = 20;
 /** Takes one binding away. What was routed by it stays where it is. */
 export const unbind = async (
   context: Context,
-  { exchange: name, queue, key }: Omit<Bind, "arguments">,
+  { exchange: name, queue, key }: BindingRef,
 ): Promise<Refusal | undefined> => {
   for (let round = 0; round < ROUNDS; round++) {
     const [exchange, item] = await Promise.all([
@@ -25,7 +26,8 @@ export const unbind = async (
     if (binding === undefined || binding.generation !== exchange.generation) {
       return refuse("not-found", `queue ${queue} is not bound to exchange ${name} by this key`);
     }
-    if ((await context.store.commit(removeBinding(exchange, binding))).done) return undefined;
+    const writes = [...removeBinding(exchange, binding), ...besideOf(context, { kind: "deleted" })];
+    if ((await context.store.commit(writes)).done) return undefined;
   }
   throw new Unavailable(`unbinding ${queue} from ${name} meets others at every attempt`);
 };

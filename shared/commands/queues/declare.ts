@@ -3,6 +3,7 @@ import { isReserved } from "../../domain/name.ts";
 import { defaultSettings, type Queue, type QueueSettings, sameSettings } from "../../domain/queue.ts";
 import { type Refusal, refuse, refuseFields } from "../../domain/refusal.ts";
 import { createQueue } from "../../records/queue.ts";
+import { besideOf } from "../beside.ts";
 import type { Context } from "../context.ts";
 
 export interface Declared {
@@ -23,7 +24,10 @@ export const declareQueue = async (
   const found = await context.settings.find(context.store, name, context.now(), true);
   if (found !== undefined) return redeclared(found, settings);
   const queue: Queue = { name, generation: randomBytes(6).toString("base64url"), settings };
-  const commit = await context.store.commit(createQueue(queue, context.now()));
+  const commit = await context.store.commit([
+    ...createQueue(queue, context.now()),
+    ...besideOf(context, { kind: "queue-declared", queue: name, settings, isNew: true }),
+  ]);
   return commit.done ? { queue, isNew: true } : declareQueue(context, name, settings);
 };
 

@@ -2,6 +2,7 @@ import { partitionsOf, type Queue } from "../../domain/queue.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { type Standing, standingOf } from "../../domain/run.ts";
 import { deleteQueue as deletion } from "../../records/queue.ts";
+import { besideOf } from "../beside.ts";
 import type { Context } from "../context.ts";
 import { forgetBindingsTo, isBound } from "../exchanges/forget-bindings.ts";
 import { metRunsOf } from "../met-runs.ts";
@@ -35,7 +36,10 @@ export const deleteQueue = async (
     return refuse("precondition-failed", `queue ${name} is bound to an exchange`);
   }
   const deletedAtMs = context.now();
-  const commit = await context.store.commit(deletion(queue, deletedAtMs));
+  const commit = await context.store.commit([
+    ...deletion(queue, deletedAtMs),
+    ...besideOf(context, { kind: "deleted" }),
+  ]);
   context.settings.forget(name);
   // Another call deleted it first; whoever declared the name again since did so after this call began.
   if (!commit.done) return refuse("not-found", `queue ${name} does not exist`);

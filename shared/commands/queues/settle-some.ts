@@ -29,7 +29,9 @@ export const settleSome = async <Choice extends Over>(
     const isAlive = await leaseLiveness(context, [run]);
     const choice = choose(standings(run, queue, context.now(), isAlive));
     if (choice.settled.length === 0) return undefined;
-    const changed = await changeRun(context, queue, run, settle(run, choice.settled), choice.dead, counted);
+    const changed = await changeRun(context, queue, run, settle(run, choice.settled), choice.dead, {
+      already: counted,
+    });
     if (changed.done) return choice;
     if (changed.found === undefined) return changed.repeated ? choice : undefined;
     run = readRun(changed.found, first.key);

@@ -1,9 +1,11 @@
 import { SESSION_TIMEOUT_SECONDS_DEFAULT } from "../../domain/limits.ts";
 import { isReserved } from "../../domain/name.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
-import { attach, type Session } from "../../domain/session.ts";
+import { attach, mayHaveOpenCommands, type Session } from "../../domain/session.ts";
 import { writeSession } from "../../records/session.ts";
 import { Unavailable } from "../../store/port.ts";
+import { firstOpen } from "../asynchronous/open-commands.ts";
+import { wake } from "../asynchronous/wake.ts";
 import type { Context } from "../context.ts";
 import { recoverSession } from "../recovery/recover-session.ts";
 import type { Recovery } from "../recovery/report.ts";
@@ -31,6 +33,8 @@ export const attachSession = async (
     const session = attach(before, name, timeoutSeconds, context.now());
     const commit = await context.store.commit([writeSession(before, session)]);
     if (commit.done) {
+      const open = mayHaveOpenCommands(session) ? await firstOpen(context, name) : undefined;
+      if (open !== undefined) await wake(context, name, open);
       return { session, isResumed: before !== undefined, recovery: await recoverSession(context, name) };
     }
   }

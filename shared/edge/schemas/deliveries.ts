@@ -1,5 +1,6 @@
 /** Bodies of the delivery routes, and the form of their outcomes. */
 import * as z from "zod";
+import type { Request, SettleVerb } from "../../domain/command.ts";
 import { type Delivery, deliveryId, parseDelivery } from "../../domain/delivery.ts";
 import { DELAY_SECONDS_MAX, LEASE_SECONDS_MAX, MESSAGES_PER_CALL } from "../../domain/limits.ts";
 import type { SettleOutcome } from "../../domain/run.ts";
@@ -30,6 +31,22 @@ export const releaseBody = z.strictObject({
 export const rejectBody = z.strictObject({ deliveryIds, reason });
 
 export const extendBody = z.strictObject({ deliveryIds, leaseSeconds: integer(1, LEASE_SECONDS_MAX) });
+
+/** A settling call as a command that is stored. */
+export const settleRequest = (
+  verb: SettleVerb,
+  body: {
+    readonly deliveryIds: readonly Delivery[];
+    readonly delaySeconds?: number;
+    readonly reason?: string | undefined;
+  },
+): Extract<Request, { kind: "settle" }> => ({
+  kind: "settle",
+  verb,
+  deliveryIds: body.deliveryIds.map(deliveryId),
+  delaySeconds: body.delaySeconds ?? 0,
+  ...(body.reason !== undefined && { reason: body.reason }),
+});
 
 /** The answer of a settling call: one outcome a delivery, in the order given; `done` is the verb's word for `ok`. */
 export const outcomesForm = (

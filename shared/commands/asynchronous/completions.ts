@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Outcome } from "../../domain/command.ts";
+import { ANSWER_BYTES, COMPLETIONS_PER_ANSWER } from "../../domain/limits.ts";
+import { type Refusal, refuse } from "../../domain/refusal.ts";
+import { readCompletion } from "../../records/command.ts";
+import { completionKey, sessionKey } from "../../records/keys.ts";
+import { ifInForce } from "../../records/remembered.ts";
+import type { Context } from "../context.ts";
+import { unpacked } from "../packed.ts";
+import { loadSession } from "../sessions/liveness.ts";
+import { firstOpen } from "./open-commands.ts";
+
+export interface Completion {
+  readonly commandId: number;
+  readonly outcome: Outcome;
+}
+
+export interface Completions {
+  readonly completions: readonly Completion[];
+  /** The highest id with nothing open at or below it; in a cut answer not above its last. */
+  readonly completedThrough: number;
+}
+
+/** Asked anew after so long, and after longer and longer, while it waits. */
+const FIRST_PAUSE_MS = 25;
+const LONGEST_PAUSE_MS = 500;
+
+/**
+ * What the session's commands after `after` have come to, by id. With nothing to tell it waits until there is, up to
+ * `waitSeconds`. `bytesOf` says how long a completion is in the answer.
+ */
+export const listCompletions = async (
+  context: Context,
+  session: string,
+  after: number,
+  waitSeconds: number,
+  bytesOf: (completion: Completion) => number,
+): Promise<Completions | Refusal> => {
+  const untilMs = Math.min(context.now() + waitSeconds * 1000, context.stopAtMs);
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    const found = await look(context, session, after, bytesOf);
+    if (found === undefined) return refuse("not-found", `session ${session} does not exist`);
+    const isOver = context.now() + pauseMs > untilMs;
+    if (isOver || found.completions.length > 0 || found.completedThrough > after) return found;
+    await sleep(pauseMs);
+  }
+};
+
+const look = async (
+  context: Context,
+  name: string,
+  after: number,
+  bytesOf: (completion: Completion) => number,
+): Promise<Completions | undefined> => {
+  const session = await loadSession(context, name);
+  if (session === undefined) return undefined;
+  // In this order: what completes after the first look is told, and counts next time.
+  const open = session.commands > session.completedThrough ? await firstOpen(context, name) : undefined;
+  const through = Math.min(session.commands, open === undefined ? session.commands : open - 1);
+  const { completions, isCut } = await read(context, name, after, bytesOf);
+  const last = completions.at(-1)?.commandId ?? after;
+  return { completions, completedThrough: isCut ? Math.min(through, last) : through };
+};
+
+const read = async (
+  context: Context,
+  session: string,
+  after: number,
+  bytesOf: (completion: Completion) => number,
+): Promise<{ readonly completions: readonly Completion[]; readonly isCut: boolean }> => {
+  const completions: Completion[] = [];
+  let bytes = 0;
+  let from: string | undefined = completionKey(session, after).sk;
+  do {
+    const page = await context.store.query({ pk: sessionKey(session).pk, after: from, to: END });
+    for (const item of page.items) {
+      const inForce = ifInForce(item, context.now());
+      const found = inForce && readCompletion(inForce);
+      if (found === undefined || found.isForOneCall) continue;
+      const completion = { commandId: found.id, outcome: unpacked(found.outcome) as Outcome };
+      bytes += bytesOf(completion);
+      const isFull = completions.length === COMPLETIONS_PER_ANSWER || bytes > ANSWER_BYTES;
+      if (isFull && completions.length > 0) return { completions, isCut: true };
+      completions.push(completion);
+    }
+    from = page.next;
+  } while (from !== undefined);
+  return { completions, isCut: false };
+};
+
+/** `$` comes right after `#`: this sorts after every completion. */
+const END = "COMPLETION$";

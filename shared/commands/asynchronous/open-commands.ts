@@ -1,0 +1,42 @@
+/** The commands of a session that are open. */
+import { mayHaveOpenCommands, type Session } from "../../domain/session.ts";
+import { readCommand, type StoredCommand } from "../../records/command.ts";
+import { commandKey, commandPrefix, sessionKey } from "../../records/keys.ts";
+import { text } from "../../records/reading.ts";
+import type { Context } from "../context.ts";
+
+/** The lowest open command, if there is any. */
+export const firstOpen = async (context: Context, session: string): Promise<number | undefined> => {
+  const { pk } = sessionKey(session);
+  const { items } = await context.store.query({ pk, beginsWith: commandPrefix, limit: 1 });
+  const [item] = items;
+  return item && Number(text(item, "sk").slice(commandPrefix.length));
+};
+
+/** Whether anything that the session sends must go behind a command. */
+export const hasOpen = async (context: Context, session: Session | undefined): Promise<boolean> =>
+  session !== undefined && mayHaveOpenCommands(session) && (await firstOpen(context, session.name)) !== undefined;
+
+/** `$` comes right after `#`: this sorts after every command. */
+const END = "COMMAND$";
+
+/** The open commands of a session after `after`, in the order of their ids, a page of the table at a time. */
+export async function* openCommands(
+  context: Context,
+  session: string,
+  after = 0,
+): AsyncGenerator<readonly StoredCommand[]> {
+  let from: string | undefined = commandKey(session, after).sk;
+  do {
+    const { pk } = sessionKey(session);
+    const page = await context.store.query({ pk, after: from, to: END });
+    yield page.items.filter((item) => text(item, "sk").startsWith(commandPrefix)).map(readCommand);
+    from = page.next;
+  } while (from !== undefined);
+}
+
+export const countOpen = async (context: Context, session: string): Promise<number> => {
+  let count = 0;
+  for await (const page of openCommands(context, session)) count += page.length;
+  return count;
+};

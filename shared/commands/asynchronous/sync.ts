@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Refusal, refuse } from "../../domain/refusal.ts";
+import { fence } from "../../domain/session.ts";
+import type { Context } from "../context.ts";
+import { loadSession } from "../sessions/liveness.ts";
+import { openCommands } from "./open-commands.ts";
+import { wake } from "./wake.ts";
+
+export interface Synced {
+  /** What the session had sent when the call began: as far as `open` says otherwise, it is complete. */
+  readonly through: number;
+  /** The lowest of those that are still open. */
+  readonly open: readonly number[];
+  readonly hasMore: boolean;
+}
+
+const LISTED = 100;
+const FIRST_PAUSE_MS = 25;
+const LONGEST_PAUSE_MS = 500;
+
+/** Waits until everything that the session has sent before is complete, up to `waitSeconds`. */
+export const sync = async (
+  context: Context,
+  name: string,
+  epoch: number | undefined,
+  waitSeconds: number,
+): Promise<Synced | Refusal> => {
+  const session = await loadSession(context, name);
+  if (session === undefined) return refuse("not-found", `session ${name} does not exist`);
+  const fenced = epoch === undefined ? undefined : fence(session, { name, epoch }, context.now());
+  if (fenced !== undefined) return fenced;
+  const untilMs = Math.min(context.now() + waitSeconds * 1000, context.stopAtMs);
+  let isWoken = false;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    const open = await openThrough(context, name, session.commands);
+    const isOver = context.now() + pauseMs > untilMs;
+    const [first] = open;
+    if (first === undefined || isOver) {
+      return { through: session.commands, open: open.slice(0, LISTED), hasMore: open.length > LISTED };
+    }
+    // Its wake may have been lost.
+    if (!isWoken) await wake(context, name, first);
+    isWoken = true;
+    await sleep(pauseMs);
+  }
+};
+
+/** Those that are open up to an id: as many as are listed, and one more. */
+const openThrough = async (context: Context, session: string, through: number): Promise<readonly number[]> => {
+  const open: number[] = [];
+  for await (const page of openCommands(context, session)) {
+    for (const { id } of page) {
+      if (id > through || open.length > LISTED) return open;
+      open.push(id);
+    }
+  }
+  return open;
+};
