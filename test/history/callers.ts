@@ -1,6 +1,7 @@
 /** Who calls in a soak: each goes on until told to stop, and makes the same choices for the same seed. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { accept, acquire, attach, detach, enqueue, release, stats, verb } from "./calls.ts";
+import { allQueues, letters, queues, routes } from "./broker.ts";
+import { accept, acquire, attach, detach, enqueue, publish, redrive, reject, release, stats, verb } from "./calls.ts";
 import type { SessionAt } from "./history.ts";
 import type { Chance } from "./random.ts";
 import type { Recorder } from "./recorder.ts";
@@ -12,7 +13,6 @@ export interface Caller {
   readonly isOver: () => boolean;
 }
 
-export const queues = ["soak-a", "soak-b", "soak-c", "soak-d"] as const;
 export const managers = ["manager-1", "manager-2", "manager-3"] as const;
 
 let made = 0;
@@ -27,21 +27,40 @@ const paced = async ({ chance, isOver }: Caller, round: () => Promise<void>, lon
   }
 };
 
+/** To one queue, now and then with a time to live, or to the queues of an exchange. */
 export const produce = (caller: Caller): Promise<void> =>
   paced(caller, async () => {
     const { who, to, chance } = caller;
-    await enqueue(to, who, chance.of(queues), newMessages(who, chance.whole(1, 5)));
+    const messages = newMessages(who, chance.whole(1, 5));
+    if (chance.isOneIn(4)) await publish(to, who, chance.of(routes), messages);
+    else {
+      const ttlSeconds = chance.isOneIn(6) ? chance.whole(2, 20) : undefined;
+      await enqueue(to, who, chance.of(queues), messages, undefined, undefined, ttlSeconds);
+    }
   });
 
-/** Accepts, gives back, or lets the lease pass. */
+/** Accepts, rejects, gives back, or lets the lease pass. */
 export const consume = (caller: Caller): Promise<void> =>
   paced(caller, async () => {
     const { who, to, chance } = caller;
-    const got = await acquire(to, who, chance.of(queues), chance.whole(1, 6), chance.whole(1, 3));
+    const queue = chance.isOneIn(12) ? letters : chance.of(queues);
+    const got = await acquire(to, who, queue, chance.whole(1, 6), chance.whole(1, 3));
     if (got.length === 0) return;
-    if (chance.isOneIn(6)) await release(to, who, got);
-    else if (!chance.isOneIn(6)) await accept(to, who, got);
+    const dice = chance.whole(1, 12);
+    if (dice <= 2) await release(to, who, got);
+    else if (dice <= 4) await reject(to, who, queue, got);
+    else if (dice <= 10) await accept(to, who, got);
   });
+
+/** An operator who has mended what the letters died of. */
+export const operate = (caller: Caller): Promise<void> =>
+  paced(
+    caller,
+    async () => {
+      await redrive(caller.to, caller.who, letters);
+    },
+    5_000,
+  );
 
 /** Moves messages between queues in branches, and ends those in every way there is. */
 export const manage = async (caller: Caller, name: string): Promise<void> => {
@@ -70,12 +89,15 @@ export const manage = async (caller: Caller, name: string): Promise<void> => {
 };
 
 const work = async ({ who, to, chance }: Caller, xid: string, session: SessionAt): Promise<void> => {
-  const got = await acquire(to, who, chance.of(queues), chance.whole(1, 4), chance.whole(1, 5), session);
+  const queue = chance.isOneIn(12) ? letters : chance.of(queues);
+  const got = await acquire(to, who, queue, chance.whole(1, 4), chance.whole(1, 5), session);
   if (got.length > 0) await accept(to, who, got, session, xid);
   // Now and then more than one commit can hold.
   const calls = chance.isOneIn(60) ? 110 : chance.whole(1, 4);
   for (let i = 0; i < calls; i++) {
-    await enqueue(to, who, chance.of(queues), newMessages(who, chance.whole(1, 3)), session, xid);
+    const messages = newMessages(who, chance.whole(1, 3));
+    if (chance.isOneIn(5)) await publish(to, who, chance.of(routes), messages, session, xid);
+    else await enqueue(to, who, chance.of(queues), messages, session, xid);
   }
 };
 
@@ -126,7 +148,8 @@ export const watch = (caller: Caller): Promise<void> =>
   paced(
     caller,
     async () => {
-      await stats(caller.to, caller.who, caller.chance.of(queues));
+      const queue = allQueues[caller.chance.whole(0, allQueues.length - 1)] ?? letters;
+      await stats(caller.to, caller.who, queue);
     },
     400,
   );

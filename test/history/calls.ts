@@ -1,5 +1,5 @@
 /** The calls of the soak, each as it is sent and as the history keeps it. */
-import type { Delivered, Handed, SessionAt } from "./history.ts";
+import { type Counts, copyOf, type Delivered, type Handed, type QueueRules, type SessionAt } from "./history.ts";
 import type { Recorder } from "./recorder.ts";
 
 const contextOf = (session: SessionAt | undefined, xid?: string): Record<string, string> => ({
@@ -13,8 +13,16 @@ const inContext = (session: SessionAt | undefined, xid?: string) => ({
 });
 
 interface EnqueuedBody {
-  readonly messages: readonly { readonly queues: readonly { readonly sequence?: string }[] }[];
+  readonly messages: readonly { readonly queues: readonly { readonly queue: string; readonly sequence?: string }[] }[];
 }
+
+export const declare = (to: Recorder, who: string, queue: string, rules: QueueRules, leaseSeconds: number) =>
+  to.call(
+    who,
+    { call: "declare", queue, rules },
+    { method: "PUT", path: `/queues/${queue}`, body: { ...rules, leaseSeconds } },
+    () => ({ done: true as const }),
+  );
 
 export const enqueue = (
   to: Recorder,
@@ -23,18 +31,55 @@ export const enqueue = (
   messages: readonly string[],
   session?: SessionAt,
   xid?: string,
+  ttlSeconds?: number,
 ) =>
   to.call(
     who,
-    { call: "enqueue", queue, messages, ...inContext(session, xid) },
+    { call: "enqueue", queue, messages, ...(ttlSeconds !== undefined && { ttlSeconds }), ...inContext(session, xid) },
     {
       method: "POST",
       path: `/queues/${queue}/messages`,
       headers: contextOf(session, xid),
-      body: { messages: messages.map((body) => ({ body })) },
+      body: { messages: messages.map((body) => ({ body, ...(ttlSeconds !== undefined && { ttlSeconds }) })) },
     },
     (body: EnqueuedBody) => ({ sequences: body.messages.map(({ queues: [first] }) => first?.sequence ?? "") }),
   );
+
+/** An exchange's name, a routing key, and the queues that its bindings lead to. */
+export interface Route {
+  readonly exchange: string;
+  readonly routingKey: string;
+  readonly queues: readonly string[];
+}
+
+/** Bodies of a publish end so: its copies are known by their queues too. */
+const PUBLISHED = "*";
+
+export const publish = (
+  to: Recorder,
+  who: string,
+  { exchange, routingKey, queues }: Route,
+  names: readonly string[],
+  session?: SessionAt,
+  xid?: string,
+) => {
+  const messages = names.map((name) => `${name}${PUBLISHED}`);
+  return to.call(
+    who,
+    { call: "publish", exchange, queues, messages, ...inContext(session, xid) },
+    {
+      method: "POST",
+      path: `/exchanges/${exchange}/messages`,
+      headers: contextOf(session, xid),
+      body: { routingKey, messages: messages.map((body) => ({ body })) },
+    },
+    (body: EnqueuedBody) => ({
+      sequences: body.messages.flatMap((message) =>
+        queues.map((name) => message.queues.find(({ queue }) => queue === name)?.sequence ?? ""),
+      ),
+    }),
+  );
+};
 
 interface DeliveriesBody {
   readonly deliveries: readonly {
@@ -42,15 +87,19 @@ interface DeliveriesBody {
     readonly deliveryId: string;
     readonly sequence: string;
     readonly redelivered: boolean;
+    readonly deadLetter?: { readonly queue: string; readonly reason: string; readonly deliveryCount: number };
   }[];
 }
 
-const deliveriesIn = (body: DeliveriesBody): readonly Delivered[] =>
-  body.deliveries.map(({ body: message, deliveryId, sequence, redelivered }) => ({
-    message,
+const deliveriesIn = (body: DeliveriesBody, from: string): readonly Delivered[] =>
+  body.deliveries.map(({ body: message, deliveryId, sequence, redelivered, deadLetter }) => ({
+    message: message.endsWith(PUBLISHED) ? copyOf(message, deadLetter?.queue ?? from) : message,
     deliveryId,
     sequence,
     redelivered,
+    ...(deadLetter !== undefined && {
+      dead: { queue: deadLetter.queue, reason: deadLetter.reason, deliveryCount: deadLetter.deliveryCount },
+    }),
   }));
 
 export const acquire = async (
@@ -70,7 +119,7 @@ export const acquire = async (
       headers: contextOf(session),
       body: { maxMessages, leaseSeconds },
     },
-    (body: DeliveriesBody) => ({ deliveries: deliveriesIn(body) }),
+    (body: DeliveriesBody) => ({ deliveries: deliveriesIn(body, queue) }),
   );
   return told !== undefined && "deliveries" in told ? told.deliveries : [];
 };
@@ -100,6 +149,23 @@ export const release = (to: Recorder, who: string, deliveries: readonly Handed[]
     { call: "release", deliveries: handed(deliveries) },
     { method: "POST", path: "/deliveries/release", body: idsOf(deliveries) },
     statusesIn,
+  );
+
+/** To the dead-letter queue of theirs, or dropped where there is none. */
+export const reject = (to: Recorder, who: string, queue: string, deliveries: readonly Handed[]) =>
+  to.call(
+    who,
+    { call: "reject", queue, deliveries: handed(deliveries) },
+    { method: "POST", path: "/deliveries/reject", body: { ...idsOf(deliveries), reason: "the soak says so" } },
+    statusesIn,
+  );
+
+export const redrive = (to: Recorder, who: string, queue: string) =>
+  to.call(
+    who,
+    { call: "redrive", queue },
+    { method: "POST", path: `/queues/${queue}/redrive`, body: {} },
+    ({ redriven }: { readonly redriven: number }) => ({ redriven }),
   );
 
 export const attach = (to: Recorder, who: string, name: string, timeoutSeconds: number) =>
@@ -134,7 +200,7 @@ export const verb = (
   );
 
 interface StatsBody {
-  readonly stats: Readonly<Record<"available" | "leased" | "held" | "enqueued" | "settled" | "changeCounter", string>>;
+  readonly stats: Readonly<Record<Exclude<keyof Counts, "changes"> | "changeCounter", string>>;
 }
 
 export const stats = (to: Recorder, who: string, queue: string, isAtRest = false) =>
@@ -143,7 +209,7 @@ export const stats = (to: Recorder, who: string, queue: string, isAtRest = false
     { call: "stats", queue, ...(isAtRest && { isAtRest }) },
     { method: "GET", path: `/queues/${queue}` },
     (body: StatsBody) => {
-      const { available, leased, held, enqueued, settled, changeCounter } = body.stats;
+      const { available, leased, held, enqueued, settled, deadLettered, changeCounter } = body.stats;
       return {
         stats: {
           available: Number(available),
@@ -151,6 +217,7 @@ export const stats = (to: Recorder, who: string, queue: string, isAtRest = false
           held: Number(held),
           enqueued: Number(enqueued),
           settled: Number(settled),
+          deadLettered: Number(deadLettered),
           changes: Number(changeCounter),
         },
       };
@@ -177,7 +244,7 @@ export const drain = async (to: Recorder, queue: string): Promise<void> => {
       body: { maxMessages: 500, settle: "none" },
     });
     if (reply === undefined || "refused" in reply) throw new Error(`the drain of ${queue} got no answer`);
-    const some = deliveriesIn(reply.body as DeliveriesBody);
+    const some = deliveriesIn(reply.body as DeliveriesBody, queue);
     taken.push(...some);
     if (some.length === 0) break;
   }

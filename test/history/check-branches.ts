@@ -1,4 +1,5 @@
 import { type Anomaly, inOrder } from "./anomaly.ts";
+import { mayVanish } from "./ends.ts";
 import { type BranchFacts, type Facts, isBefore, isCertain, outcomeIn } from "./facts.ts";
 import type { Entry } from "./history.ts";
 
@@ -60,13 +61,14 @@ interface Effect {
   readonly slice: readonly Entry[];
 }
 
-const addEffects = ({ outs }: Facts, { adds }: BranchFacts): readonly Effect[] =>
-  adds.map(({ message, entry }): Effect => {
-    const out = outs.get(message)?.[0];
+const addEffects = (facts: Facts, { adds }: BranchFacts): readonly Effect[] =>
+  adds.map((sent): Effect => {
+    const { message, entry } = sent;
+    const out = facts.outs.get(message)?.[0];
     if (out !== undefined)
       return { is: "done", says: `${message}, which it enqueued, was delivered`, slice: [entry, out.entry] };
     // What was not acknowledged may never have been on the branch.
-    if (!isCertain(entry)) return { is: "not known", says: "", slice: [] };
+    if (!isCertain(entry) || mayVanish(facts, sent)) return { is: "not known", says: "", slice: [] };
     return { is: "undone", says: `${message}, which it enqueued, is nowhere`, slice: [entry] };
   });
 
@@ -84,7 +86,9 @@ const removeEffects = (facts: Facts, branch: BranchFacts): readonly Effect[] =>
       const others = [...facts.branches.values()].some(
         (each) => each !== branch && each.removes.some((remove) => remove.message === message),
       );
-      if (others || facts.accepts.has(message) || lostAnswers(facts, message))
+      const sent = facts.sent.get(message);
+      const hasVanished = sent !== undefined && mayVanish(facts, sent);
+      if (others || hasVanished || facts.accepts.has(message) || lostAnswers(facts, message))
         return { is: "not known", says: "", slice: [] };
       return { is: "done", says: `${message}, which it accepted, never came back`, slice: [entry] };
     });

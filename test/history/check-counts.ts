@@ -25,7 +25,7 @@ export const counters = (facts: Facts): readonly Anomaly[] => {
   return [...byQueue].flatMap(([queue, all]) => [...goingBack(queue, all), ...behind(facts, queue, all)]);
 };
 
-const counterNames = ["changes", "enqueued", "settled"] as const;
+const counterNames = ["changes", "enqueued", "settled", "deadLettered"] as const;
 
 const countsOf = ({ told }: Entry) => (told !== undefined && "stats" in told ? told.stats : undefined);
 

@@ -12,16 +12,20 @@ interface Placed {
   readonly by: Entry;
 }
 
-const sequenceOf = ({ outs }: Facts, { message, entry, index }: Sent): bigint | undefined => {
+/** Where it was put. One that may have come back from a dead-letter queue has its first place only from its enqueue. */
+const sequenceOf = (facts: Facts, sent: Sent): bigint | undefined => {
+  const { entry, index, queue } = sent;
   const told = entry.told !== undefined && "sequences" in entry.told ? entry.told.sequences[index] : undefined;
-  const sequence = outs.get(message)?.[0]?.delivered.sequence ?? (told === "" ? undefined : told);
+  const seen = facts.outs.get(sent.message)?.find((out) => out.queue === queue)?.delivered.sequence;
+  const isAtItsFirst = facts.redrives.length === 0 || facts.rules.get(queue)?.deadLetterQueue === undefined;
+  const sequence = told === undefined || told === "" ? (isAtItsFirst ? seen : undefined) : told;
   return sequence === undefined ? undefined : BigInt(sequence);
 };
 
 /** The messages of one call, of one branch on one queue, and of one answer, each in their order. */
 const withinCalls = (facts: Facts): readonly Anomaly[] => {
   const groups = Map.groupBy(facts.sent.values(), ({ entry, xid, queue }) =>
-    xid === undefined ? `call ${entry.n}` : `branch ${xid} on ${queue}`,
+    xid === undefined ? `call ${entry.n} on ${queue}` : `branch ${xid} on ${queue}`,
   );
   const sendings = [...groups].flatMap(([group, all]) =>
     rising(

@@ -1,6 +1,8 @@
 import type { Anomaly } from "./anomaly.ts";
 import { branches, outcomes } from "./check-branches.ts";
 import { counters, depths, fences } from "./check-counts.ts";
+import { letters } from "./check-letters.ts";
+import { limits } from "./check-limits.ts";
 import { messages } from "./check-messages.ts";
 import { order } from "./check-order.ts";
 import { gather } from "./facts.ts";
@@ -13,6 +15,8 @@ export const check = (entries: readonly Entry[]): readonly Anomaly[] => {
     ...outcomes(facts),
     ...branches(facts),
     ...messages(facts),
+    ...letters(facts),
+    ...limits(facts),
     ...order(facts),
     ...depths(facts),
     ...counters(facts),

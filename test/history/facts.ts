@@ -1,13 +1,14 @@
 /** What a history says, gathered once for all checks. */
-import type { Asked, Delivered, Entry } from "./history.ts";
+import { type Asked, copyOf, type Delivered, type Entry, type QueueRules } from "./history.ts";
 
-/** A message on its way in. */
+/** A message on its way in, or one copy of a publish. */
 export interface Sent {
   readonly message: string;
   readonly queue: string;
   readonly entry: Entry;
-  /** Its place in its call. */
+  /** Its place in its call, and in the sequences that this tells. */
   readonly index: number;
+  readonly ttlSeconds: number | undefined;
   readonly xid: string | undefined;
 }
 
@@ -34,6 +35,18 @@ export interface Facts {
   /** Accepted outside a branch: by the entry that says so, or that may have done so (`isCertain` false). */
   readonly accepts: ReadonlyMap<string, readonly { readonly entry: Entry; readonly isCertain: boolean }[]>;
   readonly branches: ReadonlyMap<string, BranchFacts>;
+  readonly rejects: ReadonlyMap<string, readonly Rejected[]>;
+  /** Those that may have moved something. */
+  readonly redrives: readonly Entry[];
+  readonly rules: ReadonlyMap<string, QueueRules>;
+}
+
+/** A message that a reject named, and that it has put away, or may have. */
+export interface Rejected {
+  readonly entry: Entry;
+  readonly queue: string;
+  readonly deliveryId: string;
+  readonly isCertain: boolean;
 }
 
 export const gather = (entries: readonly Entry[]): Facts => {
@@ -41,15 +54,24 @@ export const gather = (entries: readonly Entry[]): Facts => {
   const outs = new Map<string, Out[]>();
   const accepts = new Map<string, { entry: Entry; isCertain: boolean }[]>();
   const branches = new Map<string, BranchFacts>();
+  const rejects = new Map<string, Rejected[]>();
+  const redrives: Entry[] = [];
+  const rules = new Map<string, QueueRules>();
   for (const entry of entries) {
     const { asked, told } = entry;
     const branch = branchOf(branches, asked);
     branch?.entries.push(entry);
     switch (asked.call) {
+      case "declare":
+        rules.set(asked.queue, asked.rules);
+        break;
+      case "redrive":
+        if (!isRefused(entry)) redrives.push(entry);
+        break;
       case "enqueue":
-        for (const [index, message] of asked.messages.entries()) {
-          const one = { message, queue: asked.queue, entry, index, xid: asked.xid };
-          sent.set(message, one);
+      case "publish":
+        for (const one of sentBy(entry, asked)) {
+          sent.set(one.message, one);
           branch?.adds.push(one);
         }
         break;
@@ -61,11 +83,17 @@ export const gather = (entries: readonly Entry[]): Facts => {
         break;
       case "accept":
         for (const [index, { message }] of asked.deliveries.entries()) {
-          const status =
-            told !== undefined && "statuses" in told ? told.statuses[index] : told === undefined ? "maybe" : "no";
+          const status = statusOf(entry, index);
           if (status !== "accepted" && status !== "maybe") continue;
           if (branch !== undefined) branch.removes.push({ message, entry });
           else push(accepts, message, { entry, isCertain: status === "accepted" });
+        }
+        break;
+      case "reject":
+        for (const [index, { message, deliveryId }] of asked.deliveries.entries()) {
+          const status = statusOf(entry, index);
+          if (status !== "rejected" && status !== "maybe") continue;
+          push(rejects, message, { entry, queue: asked.queue, deliveryId, isCertain: status === "rejected" });
         }
         break;
       default:
@@ -73,7 +101,27 @@ export const gather = (entries: readonly Entry[]): Facts => {
     }
   }
   for (const branch of branches.values()) branch.outcome = outcomeOf(branch);
-  return { entries, sent, outs, accepts, branches };
+  return { entries, sent, outs, accepts, branches, rejects, redrives, rules };
+};
+
+const sentBy = (entry: Entry, asked: Extract<Asked, { call: "enqueue" | "publish" }>): readonly Sent[] => {
+  const { messages, xid } = asked;
+  if (asked.call === "enqueue") {
+    const { queue, ttlSeconds } = asked;
+    return messages.map((message, index) => ({ message, queue, entry, index, xid, ttlSeconds }));
+  }
+  return messages.flatMap((message, i) =>
+    asked.queues.map((queue, j) => {
+      const index = i * asked.queues.length + j;
+      return { message: copyOf(message, queue), queue, entry, index, xid, ttlSeconds: undefined };
+    }),
+  );
+};
+
+/** How a call that settles answered one of its deliveries; `maybe`: it did not answer. */
+const statusOf = ({ told }: Entry, index: number): string | undefined => {
+  if (told === undefined) return "maybe";
+  return "statuses" in told ? told.statuses[index] : "no";
 };
 
 const branchOf = (branches: Map<string, BranchFacts>, asked: Asked): BranchFacts | undefined => {

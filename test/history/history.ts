@@ -1,6 +1,6 @@
 /**
  * A recorded history: what callers asked, when they began, what they were told and when. Messages are known by their
- * bodies, which are unique. Times are the recorder's own, in ms, and never jump. One JSON text a line.
+ * bodies, which are unique; a copy of a publish by its body and the queue that it was put on (`copyOf`). Times are the recorder's own, in ms, and never jump. One JSON text a line.
  */
 export interface Entry {
   readonly n: number;
@@ -13,10 +13,33 @@ export interface Entry {
   readonly told?: Told;
 }
 
+/** What a queue was declared with, as far as a check must know it. */
+export interface QueueRules {
+  readonly deadLetterQueue?: string;
+  readonly messageTtlSeconds?: number;
+  readonly maxDeliveries?: number;
+  readonly maxMessages?: number;
+  readonly overflow?: "reject" | "ring";
+}
+
+/** The name of a publish's copy on one queue. */
+export const copyOf = (message: string, queue: string): string => `${message} on ${queue}`;
+
 export type Asked =
+  | { readonly call: "declare"; readonly queue: string; readonly rules: QueueRules }
   | {
       readonly call: "enqueue";
       readonly queue: string;
+      readonly messages: readonly string[];
+      readonly ttlSeconds?: number;
+      readonly xid?: string;
+      readonly session?: SessionAt;
+    }
+  | {
+      readonly call: "publish";
+      readonly exchange: string;
+      /** Where its bindings lead. */
+      readonly queues: readonly string[];
       readonly messages: readonly string[];
       readonly xid?: string;
       readonly session?: SessionAt;
@@ -29,6 +52,9 @@ export type Asked =
       readonly session?: SessionAt;
     }
   | { readonly call: "release"; readonly deliveries: readonly Handed[] }
+  | { readonly call: "reject"; readonly queue: string; readonly deliveries: readonly Handed[] }
+  /** The dead letters of a queue, back to where they came from. */
+  | { readonly call: "redrive"; readonly queue: string }
   | { readonly call: "attach" | "detach"; readonly session: SessionAt }
   | {
       readonly call: "start" | "end" | "prepare" | "commit" | "rollback";
@@ -57,7 +83,9 @@ export interface Handed {
 export type Told =
   /** A refusal: nothing was done. */
   | { readonly refused: string }
+  /** Of a publish: of its first message on each queue, then of its second. */
   | { readonly sequences: readonly string[] }
+  | { readonly redriven: number }
   | { readonly deliveries: readonly Delivered[] }
   | { readonly statuses: readonly string[] }
   | { readonly epoch: number }
@@ -69,6 +97,8 @@ export type Told =
 export interface Delivered extends Handed {
   readonly sequence: string;
   readonly redelivered: boolean;
+  /** Of a dead letter. */
+  readonly dead?: { readonly queue: string; readonly reason: string; readonly deliveryCount: number };
 }
 
 export interface Counts {
@@ -77,6 +107,7 @@ export interface Counts {
   readonly held: number;
   readonly enqueued: number;
   readonly settled: number;
+  readonly deadLettered: number;
   readonly changes: number;
 }
 

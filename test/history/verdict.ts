@@ -13,9 +13,15 @@ export const summaryOf = (entries: readonly Entry[]): Readonly<Record<string, nu
   return {
     calls: entries.length,
     unanswered: entries.filter((entry) => entry.told === undefined).length,
+    published: told("publish").reduce((n, { asked }) => n + (asked.call === "publish" ? asked.messages.length : 0), 0),
     enqueued: told("enqueue").reduce((n, { asked }) => n + (asked.call === "enqueue" ? asked.messages.length : 0), 0),
     delivered: delivered.length,
     redelivered: delivered.filter(({ redelivered }) => redelivered).length,
+    "dead letters": delivered.filter(({ dead }) => dead !== undefined).length,
+    redriven: told("redrive").reduce((n, { told }) => n + (told && "redriven" in told ? told.redriven : 0), 0),
+    "refused as full": entries.filter(
+      ({ told }) => told !== undefined && "refused" in told && told.refused === "resource-limit-exceeded",
+    ).length,
     attached: told("attach").length,
     committed: outcomes.filter((outcome) => outcome === "committed").length,
     "rolled back": outcomes.filter((outcome) => outcome === "rolled-back").length,
