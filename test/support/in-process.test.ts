@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { useInProcessService } from "./in-process.ts";
-import { drain, expectRefused, newQueue, take } from "./moves.ts";
-import { unique } from "./names.ts";
+import { type InProcess, useInProcessService } from "./in-process.ts";
+import { drain, expectOk, expectRefused, newQueue, take } from "./moves.ts";
 
 const service = useInProcessService();
 
@@ -85,34 +84,68 @@ describe("A process of the service inside the test", () => {
 });
 
 describe("The workers of a process inside the test", () => {
-  const queued = (...bodies: string[]) =>
-    bodies.map((body) => ({ group: body.charAt(0), id: unique(body), body: JSON.stringify(body) }));
+  const transient = (body: string) => ({ body, deliveryMode: "transient" }) as const;
+  const bodies = async (one: InProcess, queue: string) => (await drain(one.client, queue)).map(({ body }) => body);
 
-  test("take all that is in its table's command queue, and nothing of another table's", async () => {
-    const table = await service.newTable();
-    const other = await service.newTable();
+  test("take what their table's command queue holds, and nothing of another table's", async () => {
     const one = await service.process("one");
-    await one.restart(table);
-    await service.queues.fill(table, queued("a1", "a2", "b1"));
-    await service.queues.fill(other, queued("c1"));
-    await one.runWorker();
-    expect(await service.queues.drain(table)).toEqual([]);
-    expect((await service.queues.drain(other)).map(({ body }) => body)).toEqual(['"c1"']);
+    await one.restart(await service.newTable());
+    const queue = await newQueue(one.client);
+    expectOk(await one.client.enqueue(queue, [transient("first"), transient("second")]), 202);
+    const other = await service.process("two");
+    await other.restart(await service.newTable());
+    await other.runWorker();
+    expect(await one.client.stats(queue)).toMatchObject({ available: "0" });
+    await one.runWorker("twice");
+    expect(await bodies(one, queue)).toEqual(["first", "second"]);
   });
 
-  test("are handed what was taken out and put back, in its order, as often as the test wants", async () => {
+  test("that are stopped leave their batch in the queue", async () => {
     const table = await service.newTable();
     const one = await service.process("one");
     await one.restart(table);
-    const messages = queued("a1", "a2", "b1");
-    await service.queues.fill(table, messages);
-    const left = await service.queues.drain(table);
-    expect(left).toHaveLength(3);
-    expect(left.filter(({ group }) => group === "a").map(({ body }) => body)).toEqual(['"a1"', '"a2"']);
-    await service.queues.renew(table);
+    const queue = await newQueue(one.client);
+    expectOk(await one.client.enqueue(queue, [transient("a message")]), 202);
+    one.onCall = async ({ request }, next) => {
+      request.stop();
+      return next();
+    };
+    await one.runWorker();
+    await one.restart();
+    expect(await one.client.stats(queue)).toMatchObject({ available: "0" });
+    await one.runWorker("twice at once");
+    expect(await bodies(one, queue)).toEqual(["a message"]);
+  });
+
+  test("find what was taken out of a queue and put into an empty one", async () => {
+    const table = await service.newTable();
+    const one = await service.process("one");
     await one.restart(table);
-    await service.queues.fill(table, left);
-    await one.runWorker("twice");
-    expect(await service.queues.drain(table)).toEqual([]);
+    const queue = await newQueue(one.client);
+    for (const body of ["first", "second"]) expectOk(await one.client.enqueue(queue, [transient(body)]), 202);
+    const queued = await service.queues.drain(table);
+    expect(queued.length).toBeGreaterThan(0);
+    await service.queues.renew(table);
+    await one.restart();
+    await one.runWorker();
+    expect(await one.client.stats(queue)).toMatchObject({ available: "0" });
+    await service.queues.fill(table, queued);
+    await one.runWorker();
+    expect((await bodies(one, queue)).toSorted()).toEqual(["first", "second"]);
+  });
+
+  test("show their calls, and those of whoever sends to the queue", async () => {
+    const one = await service.process("one");
+    await one.restart(await service.newTable());
+    const queue = await newQueue(one.client);
+    const seen = new Set<string>();
+    one.onCall = async ({ request, operation }, next) => {
+      seen.add(`${request.lambda} ${operation}`);
+      return next();
+    };
+    expectOk(await one.client.enqueue(queue, [transient("a message")]), 202);
+    await one.runWorker();
+    expect(seen).toContain("queues/enqueue SendMessageBatch");
+    expect(seen).toContain("worker/commands TransactWriteItems");
   });
 });
