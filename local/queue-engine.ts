@@ -1,5 +1,7 @@
+import { existsSync } from "node:fs";
 import { Server } from "node:net";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import type { Engine } from "./table-engine.ts";
 
 /**
@@ -8,8 +10,10 @@ import type { Engine } from "./table-engine.ts";
  */
 export async function startQueueEngine(dataDir?: string): Promise<Engine> {
   const { startFauxqs } = await import("fauxqs");
+  const folder = dataDir === undefined ? undefined : join(dataDir, "queues");
+  if (folder !== undefined) showAll(join(folder, "fauxqs.db"));
   const server = await onLoopback(() =>
-    startFauxqs({ port: 0, logger: false, ...(dataDir !== undefined && { dataDir: join(dataDir, "queues") }) }),
+    startFauxqs({ port: 0, logger: false, ...(folder !== undefined && { dataDir: folder }) }),
   );
   return {
     endpoint: `http://127.0.0.1:${server.port}`,
@@ -17,6 +21,20 @@ export async function startQueueEngine(dataDir?: string): Promise<Engine> {
     ended: new Promise(() => {}),
     stop: () => server.stop(),
   };
+}
+
+/**
+ * Whoever had taken messages died with the engine that gave them: they need not stay out of sight until their time is
+ * over. A consumer that lives on elsewhere sees them delivered twice, as from any queue.
+ */
+function showAll(file: string): void {
+  if (!existsSync(file)) return;
+  const database = new DatabaseSync(file);
+  try {
+    database.exec("UPDATE sqs_messages SET receipt_handle = NULL, visibility_deadline = NULL");
+  } finally {
+    database.close();
+  }
 }
 
 /** fauxqs listens on every interface and takes no other word for it; nothing local may be reached from outside. */

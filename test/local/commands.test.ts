@@ -35,12 +35,12 @@ describe("the service on this machine", () => {
     expect((await drain(c, queue)).map(({ body }) => body)).toEqual(numbered(20));
   });
 
-  test("goes on within 60 s of a kill -9 with every message that was acknowledged, once and in order", async () => {
+  test("goes on after a kill -9 with every message that was acknowledged, once and in order", async () => {
     const queue = await newQueue(c);
     await handOn(queue, numbered(20));
     await service?.kill9();
     service = await startService({ dataDir });
-    await expect.poll(async () => (await c.stats(queue)).available, { timeout: 60_000 }).toBe("20");
+    await expect.poll(async () => (await c.stats(queue)).available, { timeout: 15_000 }).toBe("20");
     expect((await drain(c, queue)).map(({ body }) => body)).toEqual(numbered(20));
-  }, 100_000);
+  });
 });
