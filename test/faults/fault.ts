@@ -49,12 +49,14 @@ export const isWrite: Fault["strikes"] = ({ operation }) => writing.includes(ope
 
 const writing: readonly string[] = ["PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"];
 
+const reading: readonly string[] = ["GetItem", "BatchGetItem", "Query"];
+
 const all = () => true;
 const transactions: Fault["strikes"] = ({ operation }) => operation === "TransactWriteItems";
 
 /** Reads that may be late. */
 const ordinaryReads: Fault["strikes"] = (call) => {
-  if (isWrite(call)) return false;
+  if (!reading.includes(call.operation)) return false;
   const input = call.input as { ConsistentRead?: boolean; RequestItems?: Record<string, { ConsistentRead?: boolean }> };
   const tables = Object.values(input.RequestItems ?? {});
   return tables.length > 0 ? tables.some((each) => each.ConsistentRead !== true) : input.ConsistentRead !== true;

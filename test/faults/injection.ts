@@ -4,6 +4,7 @@ import type { Random } from "./errors.ts";
 import type { Fault, Struck } from "./fault.ts";
 import type { Lane } from "./lane.ts";
 import type { Recorded } from "./operation.ts";
+import type { End } from "./play.ts";
 
 /** A call as it was made: `index` among those of its request. */
 export interface Seen extends Pick<SdkCall, "index" | "operation" | "input"> {
@@ -38,6 +39,11 @@ export class Injection {
   async settled(): Promise<void> {
     while (this.#open.size > 0) await Promise.allSettled(this.#open);
     await unheard(this.#successor);
+  }
+
+  /** Whether something is to follow when the client has repeated what it was not answered. */
+  get isOver(): boolean {
+    return this.#retry.length === 0;
   }
 
   /** The client has repeated what it was not answered. */
@@ -98,6 +104,8 @@ export interface Context {
   readonly lane: Lane;
   readonly recorded: Recorded;
   readonly random: Random;
+  /** What followed the crash, by the state that it left: with all that the rest of a case depends on. */
+  readonly ends: Map<string, Promise<End>>;
 }
 
 const unheard = async (all: (() => Promise<unknown>)[]): Promise<void> => {

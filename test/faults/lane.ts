@@ -19,21 +19,19 @@ export class Lane {
   readonly process: InProcess;
   readonly #service: InProcessService;
   readonly #table: string;
-  readonly #past: string;
+  #past: Promise<string> | undefined;
 
-  private constructor(service: InProcessService, process: InProcess, table: string, past: string) {
+  private constructor(service: InProcessService, process: InProcess, table: string) {
     this.#service = service;
     this.process = process;
     this.#table = table;
-    this.#past = past;
   }
 
   static async open(service: InProcessService, number: number): Promise<Lane> {
-    const past = await service.newTable();
     const table = await service.newTable();
     const process = await service.process(`lane ${number}`);
     await process.restart(table);
-    return new Lane(service, process, table, past);
+    return new Lane(service, process, table);
   }
 
   /** The time by the clock of the process. */
@@ -104,8 +102,10 @@ export class Lane {
   /** What a read would have been answered earlier. */
   async readPast({ operation, input }: SdkCall, which: "last" | "none", recorded: Recorded): Promise<object> {
     const seen = which === "none" ? [] : seenBefore(operation, input, recorded.states);
-    await restore(this.#service.table, this.#past, seen);
-    return readElsewhere(this.#service.table, operation, input, this.#past);
+    this.#past ??= this.#service.newTable();
+    const past = await this.#past;
+    await restore(this.#service.table, past, seen);
+    return readElsewhere(this.#service.table, operation, input, past);
   }
 
   /** Makes a write of the product once more, as the network may deliver it once more. */

@@ -8,9 +8,9 @@ import { judge, scriptsFor } from "./judge.ts";
 import type { Lane } from "./lane.ts";
 import { Lanes } from "./lanes.ts";
 import { nameOf, type Operation, type Recorded } from "./operation.ts";
-import { type Played, playScript, playStruck, type Strike } from "./play.ts";
+import { type End, type Played, playScript, playStruck, type Strike } from "./play.ts";
 import { hasTimeToLive } from "./records.ts";
-import { isEach, onlyFault, seed } from "./settings.ts";
+import { isEach, isThorough, onlyFault, seed } from "./settings.ts";
 
 /** What became of an operation's cases. */
 export interface Result {
@@ -32,9 +32,11 @@ export class Matrix {
 
   async run(operation: Operation): Promise<Result> {
     const recorded = await this.#lanes.use((lane) => lane.record(operation));
+    const ends = new Map<string, Promise<End>>();
     const context = (lane: Lane, what: string): Context => ({
       lane,
       recorded,
+      ends,
       random: randomFrom(seed ^ fnv1a(`${nameOf(operation)} ${what}`)),
     });
     const expected = await this.#expected(recorded, context);
@@ -43,6 +45,7 @@ export class Matrix {
       calls,
       faults.filter((fault) => isTried(fault, recorded)),
     );
+    const startedMs = performance.now();
     const failures: string[] = [];
     const struck = new Set<number>();
     await Promise.all(
@@ -60,6 +63,11 @@ export class Matrix {
         if (why.length > 0) failures.push(`${what}:\n ${why.join("\n ")}`);
       }),
     );
+    if (isThorough) {
+      const ms = Math.round(performance.now() - startedMs);
+      const figures = `${calls.length} calls, ${strikes.length} cases, ${ends.size} states, ${ms} ms`;
+      console.log([`${nameOf(operation)}: ${figures}`, ...failures].join("\n"));
+    }
     return {
       calls: calls.length,
       cases: strikes.length,
@@ -97,7 +105,7 @@ const strikesOn = (calls: readonly Call[], tried: readonly Fault[]): readonly St
     const turn = alike.length > 2 && !isEach ? alike.indexOf(call) : -1;
     return tried
       .filter((fault) => fault.strikes(call))
-      .filter((_, i) => turn === -1 || i % alike.length === turn || turn % tried.length === i)
+      .filter((_, i, { length }) => turn === -1 || i % alike.length === turn || turn % length === i)
       .map((fault) => ({ fault, index: call.index }));
   });
 };

@@ -36,14 +36,18 @@ export const restore = async (
   records: readonly StoredRecord[],
 ): Promise<void> => {
   const kept = new Set(records.map(keyOf));
+  const found = await recordsOf(client, table);
+  const same = new Set(found.map(textOfRecord));
   await remove(
     client,
     table,
-    (await recordsOf(client, table)).filter((record) => !kept.has(keyOf(record))),
+    found.filter((record) => !kept.has(keyOf(record))),
   );
   await writeAll(
     client,
-    records.map((record) => ({ Put: { TableName: table, Item: record } })),
+    records
+      .filter((record) => !same.has(textOfRecord(record)))
+      .map((record) => ({ Put: { TableName: table, Item: record } })),
   );
 };
 
@@ -73,7 +77,7 @@ const keyAttributes = (record: StoredRecord): Record<string, AttributeValue> =>
 /** A record as text that is equal when the record is: a map's fields have no order of their own. */
 export const textOfRecord = (record: StoredRecord): string =>
   `${keyOf(record)} ${JSON.stringify(record, (_, inner: unknown) => {
-    if (inner instanceof Uint8Array) return Buffer.from(inner).toString("hex");
+    if (inner instanceof Uint8Array) return Buffer.from(inner).toString("latin1");
     const isMap = typeof inner === "object" && inner !== null && !Array.isArray(inner);
     return isMap ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1))) : inner;
   })}`;

@@ -2,6 +2,7 @@
 import type { Stage } from "../../interleavings/scenario.ts";
 import { expectOk } from "../../support/moves.ts";
 import { unique } from "../../support/names.ts";
+import type { MessageInput } from "../../support/shapes.ts";
 import type { Operation, Send } from "../operation.ts";
 import { BYTES, inSession, messagesOf, numbered, queueOf, working } from "./making.ts";
 
@@ -36,6 +37,13 @@ const onBound = (route: string, how: string, request: (scene: Bound) => Send, is
 const one = "/exchanges/{exchange}";
 const bindings = "/exchanges/{exchange}/bindings";
 const publish = "POST /exchanges/{exchange}/messages";
+
+/** To three queues: nine runs, ninety deduplication ids and a reservation are more than a transaction takes. */
+const MANY = 210;
+const DEDUPLICATED = 30;
+const many: readonly MessageInput[] = messagesOf(numbered(MANY)).map((message, i) =>
+  i < DEDUPLICATED ? { ...message, deduplicationId: `of ${message.body}` } : message,
+);
 
 export const exchanges: readonly Operation[] = [
   {
@@ -96,6 +104,23 @@ export const exchanges: readonly Operation[] = [
       return {
         look: { queues: { q, r } },
         send: (c) => c.publish(exchange, messagesOf(numbered(2), BYTES), { routingKey: "a.b" }, headers),
+      };
+    },
+  },
+  {
+    route: publish,
+    how: "of more than one transaction takes",
+    async setUp(stage) {
+      const exchange = unique("exchange");
+      const [a, b] = [await queueOf(stage), await queueOf(stage, [["m00"]])];
+      // Of its reservation nothing may be left: there would be no room at all.
+      const c = await queueOf(stage, [], { maxMessages: MANY });
+      expectOk(await stage.client.declareExchange(exchange, { type: "fanout" }), 201);
+      for (const queue of [a, b, c]) expectOk(await stage.client.bind(exchange, { queue }), 201);
+      const headers = { "idempotency-key": unique("key") };
+      return {
+        look: { queues: { a, b, c }, isLimited: true },
+        send: (client) => client.publish(exchange, many, {}, headers),
       };
     },
   },

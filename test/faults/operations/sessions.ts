@@ -2,9 +2,22 @@
 
 import type { InSession, Stage } from "../../interleavings/scenario.ts";
 import { attached } from "../../interleavings/scenes.ts";
+import { type Client, deferred } from "../../support/client.ts";
+import type { Answer } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
 import type { Operation, Scene } from "../operation.ts";
-import { idle, inSession, leasedOf, numbered, prepared, queueOf, type Work, type Working, working } from "./making.ts";
+import {
+  idle,
+  inSession,
+  leasedOf,
+  messagesOf,
+  numbered,
+  prepared,
+  queueOf,
+  type Work,
+  type Working,
+  working,
+} from "./making.ts";
 
 const DAY_SECONDS = 86_400;
 
@@ -49,7 +62,25 @@ const detaches =
   (c) =>
     inSession(c, session).detach(session.session);
 
+/** A session in whose line two commands stand that no worker has done. */
+const inLine = (route: string, send: (client: Client, session: string) => Promise<Answer<unknown>>): Operation => ({
+  route,
+  how: "with two commands in line",
+  async setUp(stage) {
+    const session = await attached(stage, DAY_SECONDS);
+    const q = await queueOf(stage);
+    for (const body of numbered(2))
+      deferred(await inSession(stage.client, session).later.enqueue(q, messagesOf([body])));
+    return {
+      look: { queues: { q }, sessions: { s: session.session } },
+      send: (c) => send(inSession(c, session), session.session),
+    };
+  },
+});
+
 export const sessions: readonly Operation[] = [
+  inLine("GET /sessions/{session}/completions", (c, session) => c.completions(session)),
+  inLine("POST /sessions/{session}/sync", (c, session) => c.sync(session, 0)),
   {
     route: attach,
     how: "a new one",
