@@ -42,7 +42,7 @@ export const playPart = (part: number): void => {
     if (sum !== undefined) console.log(`crash matrix: ${sum}`);
   });
   test.for(operations.map(nameOf))(
-    "whatever happens to a call of the SDK, it is done once or not at all: %s",
+    "whatever happens to a call of the SDK, the operation is done once or not at all: %s",
     { timeout: TIMEOUT_MS },
     async (name) => {
       const result = await results.get(name);
