@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { bodiesOf, drain, enqueueBodies, expectOk, expectRefused, newQueue, take } from "../support/moves.ts";
 import { unique } from "../support/names.ts";
@@ -90,6 +91,15 @@ describe("a redrive", () => {
       expect(await bodiesOf(c, queue)).toEqual(["3", "y", "z"]);
     },
   );
+
+  it("finds room where what time has ended still stands", async () => {
+    const { queue, letters } = await rejected(["1"], { maxMessages: 1 });
+    expectOk(await c.enqueue(queue, [{ body: "brief", ttlSeconds: 1 }]), 201);
+    expect(expectOk(await c.redrive(letters))).toEqual({ redriven: 0, left: 1, more: false });
+    await sleep(1_100);
+    expect(expectOk(await c.redrive(letters))).toMatchObject({ redriven: 1 });
+    expect(await bodiesOf(c, queue)).toEqual(["1"]);
+  });
 
   it("moves large bodies and many of them", async () => {
     const bodies = Array.from({ length: 250 }, (_, i) => `${i} ${"x".repeat(i % 50 === 0 ? 20_000 : 10)}`);

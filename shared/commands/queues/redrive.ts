@@ -14,6 +14,7 @@ import { countLeaving, deleteBodies, nothingCounted, outflow } from "../leave.ts
 import { metRunsOf } from "../met-runs.ts";
 import { deletePayload, loadMessages } from "../payload.ts";
 import { leaseLiveness } from "../sessions/lease-liveness.ts";
+import { sweepEnded } from "./sweep-ended.ts";
 
 export interface Redriven {
   readonly redriven: number;
@@ -165,6 +166,9 @@ const moveBatch = async (
 const fittingOf = async (context: Context, target: Queue, letters: Batch["letters"]): Promise<Batch["letters"]> => {
   if (!isLimited(target.settings)) return letters;
   const messages = letters.map(([, message]) => message);
+  const fitting = prefixWithin(messages, await freeCapacity(context, target)).length;
+  // What time has ended there still takes room until someone meets it.
+  if (fitting === letters.length || !(await sweepEnded(context, target))) return letters.slice(0, fitting);
   return letters.slice(0, prefixWithin(messages, await freeCapacity(context, target)).length);
 };
 
