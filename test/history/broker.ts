@@ -15,7 +15,7 @@ const rules: Readonly<Record<string, QueueRules>> = {
   "soak-c": { deadLetterQueue: letters },
   "soak-d": { deadLetterQueue: letters, messageTtlSeconds: 30 },
   "soak-brief": { messageTtlSeconds: 10 },
-  "soak-full": { maxMessages: 8, overflow: "reject" },
+  "soak-full": { maxMessages: 20, overflow: "reject" },
   "soak-ring": { maxMessages: 12, overflow: "ring" },
 };
 
