@@ -8,7 +8,7 @@ import { addFlow, type Capacity, countEnqueued, moveCapacity, noFlow, positionFr
 import { putNewRun, writeRun } from "../records/run.ts";
 import { Unavailable } from "../store/port.ts";
 import type { Context } from "./context.ts";
-import { clearRoom, dropOldest, freeCapacity, noRoom, type Room, roomWrites } from "./drop-oldest.ts";
+import { clearRoom, countRoom, dropOldest, freeCapacity, noRoom, type Room, roomWrites } from "./drop-oldest.ts";
 import {
   type Changed,
   type Changing,
@@ -182,7 +182,10 @@ const place = async (
     }).toReversed();
     const need = { messages: newest.length, bytes: bytesOf(newest) };
     const room = await dropOldest(context, target, need, RECORDS_PER_COMMIT - RECORDS_OF_A_MOVE);
-    if (room !== undefined) return { fitting: newest, room };
+    if (room !== undefined) {
+      await countRoom(context, room);
+      return { fitting: newest, room };
+    }
   }
   return { fitting: prefixWithin(letters, await freeCapacity(context, target)), room: noRoom };
 };

@@ -15,7 +15,7 @@ import { writeRun } from "../records/run.ts";
 import type { Write } from "../records/write.ts";
 import { Unavailable } from "../store/port.ts";
 import type { Context } from "./context.ts";
-import { deleteBodies, outflow, writeLeaving } from "./leave.ts";
+import { deleteBodies, leaving, outflow, writeLeaving } from "./leave.ts";
 import { merged } from "./merged.ts";
 import { eachOf } from "./payload.ts";
 import { runsOf } from "./runs.ts";
@@ -29,7 +29,7 @@ export interface Need {
 
 /**
  * Room made on a limited queue, in the commit of whoever needs it: `roomWrites` go beside its own writes, `dropped` into
- * `moveCapacity`, and `clearRoom` comes after the commit. What is dropped is counted already. Empty when there is room now.
+ * `moveCapacity`, `countRoom` comes before the commit and `clearRoom` after it. Empty when there is room now.
  */
 export interface Room {
   readonly changes: readonly { readonly before: Run; readonly after: Run }[];
@@ -41,6 +41,12 @@ export const noRoom: Room = { changes: [], dropped: noFlow };
 
 export const roomWrites = (room: Room): readonly Write[] =>
   room.changes.map(({ before, after }) => writeRun(before, after));
+
+/** Counts what is about to be dropped: once it is known that nothing else refuses the call. */
+export const countRoom = async (context: Context, room: Room): Promise<void> =>
+  eachOf(room.changes, async ({ before, after }) => {
+    await context.store.count(countSettled(before.key, leaving(before, after).length, 0));
+  });
 
 export const clearRoom = async (context: Context, queue: Queue, room: Room): Promise<void> =>
   eachOf(room.changes, ({ before, after }) => deleteBodies(context, queue, before, after));
@@ -78,9 +84,6 @@ export const dropOldest = async (
     if (found === undefined) return undefined;
     const changes = found.map(({ run, indexes }) => ({ before: run, after: settle(run, indexes) }));
     if (changes.length <= records) {
-      await eachOf(found, async ({ run, indexes }) => {
-        await context.store.count(countSettled(run.key, indexes.length, 0));
-      });
       return { changes, dropped: found.reduce((sum, f) => addFlow(sum, outflow(f.run, f.indexes)), noFlow) };
     }
     await eachOf(changes.slice(0, changes.length - records), async ({ before, after }) => {
@@ -94,6 +97,7 @@ export const dropOldest = async (
 export const dropOldestNow = async (context: Context, queue: Queue, need: Need): Promise<boolean> => {
   const room = await dropOldest(context, queue, need, RECORDS_PER_COMMIT);
   if (room === undefined || room.changes.length === 0) return room !== undefined;
+  await countRoom(context, room);
   const commit = await context.store.commit([...roomWrites(room), ...moveCapacity(queue, noFlow, room.dropped)]);
   if (commit.done) await clearRoom(context, queue, room);
   return true;

@@ -14,7 +14,7 @@ import type { Key, Write } from "../records/write.ts";
 import { type Failure, Unavailable } from "../store/port.ts";
 import { besideOf } from "./beside.ts";
 import type { Context } from "./context.ts";
-import { clearRoom, dropOldest, hasRoom, noRoom, type Room, roomWrites } from "./drop-oldest.ts";
+import { clearRoom, countRoom, dropOldest, hasRoom, noRoom, type Room, roomWrites } from "./drop-oldest.ts";
 import { findFirstsOf, withoutDuplicates } from "./duplicates.ts";
 import { type Deferred, findAnswer, rememberAnswer } from "./idempotency.ts";
 import { buildRun } from "./new-run.ts";
@@ -94,7 +94,10 @@ const findRoom = async (
     (one): Fitting => ({ ...one, wanted: withoutDuplicates(one.messages, one.duplicates), room: undefined }),
   );
   const areFree = await Promise.all(asTheyAre.map(({ queue, wanted }) => hasRoom(context, queue, inflowOf(wanted))));
-  const full = asTheyAre.filter((_, i) => areFree[i] === false);
+  // Rings last: they drop nothing for a call that another queue refuses.
+  const full = asTheyAre
+    .filter((_, i) => areFree[i] === false)
+    .toSorted((a, b) => Number(isRing(a)) - Number(isRing(b)));
   let records = asTheyAre.reduce((sum, one) => sum + recordsOf(one), RECORDS_BESIDE);
   // Each that is full takes one record more, at least.
   if (records + full.length > RECORDS_AT_MOST) return "large";
@@ -105,8 +108,11 @@ const findRoom = async (
     records += room.changes.length;
     rooms.set(one.queue, room);
   }
+  for (const room of rooms.values()) await countRoom(context, room);
   return asTheyAre.map((one) => ({ ...one, room: rooms.get(one.queue) }));
 };
+
+const isRing = ({ queue }: Attempt): boolean => queue.settings.overflow === "ring";
 
 /** What AWS takes in one transaction. */
 const RECORDS_AT_MOST = 100;

@@ -80,7 +80,9 @@ export const put = async (
     if (refusal !== undefined) return inBranch(call) ? ((await fenceCall(context, call.session)) ?? refusal) : refusal;
     if (isRefusal(routed)) throw new Error("a refusal is one");
     const answer = await putThere(context, call, routed);
-    if (answer === "gone") continue;
+    // A queue that a kept copy of its settings calls full may be gone by now, or have other limits.
+    const mayBeOld = round === 0 && !inBranch(call) && isRefusal(answer) && answer.refusal === "resource-limit-exceeded";
+    if (answer === "gone" || mayBeOld) continue;
     if (isRefusal(answer) && call.idempotency !== undefined) {
       const twin = await findAnswer(context, call.idempotency);
       return twin === undefined ? answer : toldAgain(context, call, twin);

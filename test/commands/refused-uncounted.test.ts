@@ -1,7 +1,17 @@
 import { describe, expect, it } from "vitest";
 import type { Client } from "../support/client.ts";
+import { newFanout } from "../support/exchanges.ts";
 import { useInProcessService } from "../support/in-process.ts";
-import { begin, enqueueBodies, expectOk, expectRefused, expectXa, newQueue, newSession } from "../support/moves.ts";
+import {
+  begin,
+  bodiesOf,
+  enqueueBodies,
+  expectOk,
+  expectRefused,
+  expectXa,
+  newQueue,
+  newSession,
+} from "../support/moves.ts";
 import { newXid } from "../support/names.ts";
 
 const service = useInProcessService();
@@ -14,6 +24,21 @@ const countersOf = async (c: Client, queue: string) => {
 };
 
 const limits = [{ maxMessages: 2 }, { maxBytes: 2 }] as const;
+
+describe("a process that keeps old settings of a queue", () => {
+  it("does not refuse by them what another process has deleted, or declared with other limits", async () => {
+    const [c, other] = [await client(), (await service.process("two")).client];
+    const queue = await newQueue(c, ["a"], { maxMessages: 1 });
+    expectOk(await other.deleteQueue(queue), 204);
+    expectRefused(await c.enqueue(queue, [{ body: "b" }, { body: "c" }]), "not-found");
+    expectOk(await c.declare(queue, { maxMessages: 1 }), 201);
+    await enqueueBodies(c, queue, ["a"]);
+    expectOk(await other.deleteQueue(queue), 204);
+    expectOk(await other.declare(queue, { maxMessages: 2 }), 201);
+    await enqueueBodies(c, queue, ["b", "c"]);
+    expect(await bodiesOf(c, queue)).toEqual(["b", "c"]);
+  });
+});
 
 describe("what is refused without a race is not counted", () => {
   it.each(limits)("an enqueue on a full queue (%o)", async (limit) => {
@@ -31,6 +56,19 @@ describe("what is refused without a race is not counted", () => {
     const before = await countersOf(c, queue);
     expectRefused(await c.enqueue(queue, [{ body: "1" }, { body: "2" }, { body: "3" }]), "resource-limit-exceeded");
     expect(await countersOf(c, queue)).toEqual(before);
+  });
+
+  it("a publish to a full ring and to a full queue, whichever is asked first; and the ring drops nothing", async () => {
+    const c = await client();
+    const { exchange, queues } = await newFanout(c, 1, { maxMessages: 1, overflow: "ring" });
+    const [ring = ""] = queues;
+    const full = [await newQueue(c, ["a"], { maxMessages: 1 }), await newQueue(c, ["a"], { maxMessages: 1 })];
+    for (const queue of full) expectOk(await c.bind(exchange, { queue }), 201);
+    await enqueueBodies(c, ring, ["kept"]);
+    const before = await countersOf(c, ring);
+    expectRefused(await c.publish(exchange, [{ body: "b" }]), "resource-limit-exceeded");
+    expect(await countersOf(c, ring)).toEqual(before);
+    expect(await bodiesOf(c, ring)).toEqual(["kept"]);
   });
 
   it.each([{}, { maxMessages: 1 }])(
