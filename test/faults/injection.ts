@@ -41,7 +41,12 @@ export class Injection {
     await unheard(this.#successor);
   }
 
-  /** Whether something is to follow when the client has repeated what it was not answered. */
+  /** Whether a call is struck at all. */
+  get isFaulty(): boolean {
+    return this.#fault !== undefined;
+  }
+
+  /** Whether nothing is to follow when the client has repeated what it was not answered. */
   get isOver(): boolean {
     return this.#retry.length === 0;
   }

@@ -97,9 +97,12 @@ const play = async (context: Context, script: Script, injection: Injection): Pro
 const endOf = async (context: Context, after: readonly Step[], injection: Injection): Promise<End> => {
   const { lane, recorded, ends } = context;
   if (isEach || !injection.isOver || injection.calls.some(isSend)) return playEnd(context, after, injection);
-  const key = [...after, momentOf(lane.now(), recorded.nowMs), textOfState(await lane.records(), recorded.nowMs)].join(
-    "\n",
-  );
+  const key = [
+    ...after,
+    injection.isFaulty,
+    momentOf(lane.now(), recorded.nowMs),
+    textOfState(await lane.records(), recorded.nowMs),
+  ].join("\n");
   const known = ends.get(key);
   if (known !== undefined) return known;
   const end = playEnd(context, after, injection);
@@ -114,7 +117,7 @@ const playEnd = async (context: Context, after: readonly Step[], injection: Inje
   const { lane, recorded } = context;
   const { scene } = recorded;
   await lane.process.restart();
-  const restless = await recover(context);
+  const restless = await recover(context, injection.isFaulty);
   const peek = { ...(await peekAt(context, scene.look)), also: await tellOf(context) };
   let answer: Told | undefined;
   const act = async () => {
@@ -170,14 +173,17 @@ const toldOfBranch = ({ body }: Answer<BranchView>): Told => body.state;
 const labelsOf = ({ queues = {}, branches = {}, sessions = {} }: Look): Labels =>
   new Map([queues, branches, sessions].flatMap((named) => Object.entries(named).map(([label, name]) => [name, label])));
 
-/** Twice at once, which must be as once; when that did something, once more: then there must be nothing to do. */
-const recover = async ({ lane, recorded }: Context): Promise<readonly string[]> => {
+/**
+ * After a fault twice at once, which must be as once (but counts may run ahead: those without a fault say how far they must
+ * be). When it did something, once more: then there must be nothing to do.
+ */
+const recover = async ({ lane, recorded }: Context, isTwice: boolean): Promise<readonly string[]> => {
   const { client } = lane.process;
   // A schedule that was cut off runs again a minute later.
   if (recorded.scene.look.isSwept === true || recorded.scene.send === undefined) await lane.process.runSchedule();
   // Where nothing is that it could find, it reads only empty lists.
   if (!(await lane.records()).some((record) => keyOf(record).startsWith("TPL#"))) return [];
-  const reports = await Promise.all([client.recovery(), client.recovery()]);
+  const reports = await Promise.all([client.recovery(), ...(isTwice ? [client.recovery()] : [])]);
   if (reports.map((report) => expectOk(report)).every(({ finished, rolledBack }) => finished + rolledBack === 0))
     return [];
   const texts = async () => (await lane.records()).map(textOfRecord);
