@@ -102,7 +102,8 @@ export interface QueueConsumer {
   readonly batchSize: number;
 }
 
+/** One message a call: a batch is given back when its slowest group is done, which would hold up the others in it. */
 export const consumers: readonly QueueConsumer[] = [
-  { lambda: "worker/commands", source: "commands", batchSize: 10 },
-  { lambda: "worker/failed-commands", source: "failed-commands", batchSize: 10 },
+  { lambda: "worker/commands", source: "commands", batchSize: 1 },
+  { lambda: "worker/failed-commands", source: "failed-commands", batchSize: 1 },
 ];

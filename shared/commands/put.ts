@@ -81,7 +81,8 @@ export const put = async (
     if (isRefusal(routed)) throw new Error("a refusal is one");
     const answer = await putThere(context, call, routed);
     // A queue that a kept copy of its settings calls full may be gone by now, or have other limits.
-    const mayBeOld = round === 0 && !inBranch(call) && isRefusal(answer) && answer.refusal === "resource-limit-exceeded";
+    const mayBeOld =
+      round === 0 && !inBranch(call) && isRefusal(answer) && answer.refusal === "resource-limit-exceeded";
     if (answer === "gone" || mayBeOld) continue;
     if (isRefusal(answer) && call.idempotency !== undefined) {
       const twin = await findAnswer(context, call.idempotency);

@@ -6,7 +6,7 @@ import { SESSION_REMEMBERED_SECONDS } from "../domain/limits.ts";
 import type { Session, SessionRef } from "../domain/session.ts";
 import { sessionKey } from "./keys.ts";
 import { json, text, Unreadable, whole, wholeOrZero } from "./reading.ts";
-import { absent, atVersion, type Item, present, type Term, type Value, type Write } from "./write.ts";
+import { absent, atVersion, type Item, type Term, type Value, type Write } from "./write.ts";
 
 /** Creates the session's record, or changes what its epoch is; the commands of the session are left as they are. */
 export const writeSession = (before: Session | undefined, after: Session): Write =>
@@ -48,20 +48,11 @@ export const countCommand = (session: Session, nowMs: number): Write => ({
   otherwise: "reload",
 });
 
-/** Notes that no command up to this one is open any more. It may be late: an older number is true as well. */
-export const noteCompleted = (session: string, completedThrough: number): Write => ({
-  kind: "update",
-  key: sessionKey(session),
-  change: { set: [[["dt"], completedThrough]] },
-  require: [present],
-  otherwise: "reload",
-});
-
-/** Takes the session's mark away while no further command is stored. */
+/** Nothing of it is open, and while no further command is stored it stands on the list no more. */
 export const unlist = (session: Session): Write => ({
   kind: "update",
   key: sessionKey(session.name),
-  change: { remove: [["cl"]] },
+  change: { set: [[["dt"], session.commands]], remove: [["cl"]] },
   require: [{ is: "equal", path: ["nc"], value: session.commands }],
   otherwise: "reload",
 });

@@ -208,7 +208,7 @@ describe("the command queue", () => {
   });
 
   test("delivers again after a function's time is over, soon enough to go on within a minute", () => {
-    expect(commands?.Properties).toMatchObject({ VisibilityTimeout: 50, MessageRetentionPeriod: 12 * 3_600 });
+    expect(commands?.Properties).toMatchObject({ VisibilityTimeout: 40, MessageRetentionPeriod: 12 * 3_600 });
     for (const [, fn] of functions) expect(fn.Properties.Timeout).toBeLessThan(queues.commands.visibilitySeconds);
   });
 
@@ -247,7 +247,7 @@ describe("the command queue", () => {
       ["Consumes failed-commands", failedId],
     ]);
     for (const source of sources) {
-      expect(source).toMatchObject({ BatchSize: 10, FunctionResponseTypes: ["ReportBatchItemFailures"] });
+      expect(source).toMatchObject({ BatchSize: 1, FunctionResponseTypes: ["ReportBatchItemFailures"] });
     }
   });
 });

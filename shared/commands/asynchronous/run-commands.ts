@@ -1,13 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { HeldLanes, type Lanes } from "../../domain/command.ts";
-import { mayHaveOpenCommands } from "../../domain/session.ts";
 import type { StoredCommand } from "../../records/command.ts";
-import { noteCompleted } from "../../records/session.ts";
 import { Unavailable } from "../../store/port.ts";
 import type { Context } from "../context.ts";
-import { loadSession } from "../sessions/liveness.ts";
 import { loadRequest } from "./load-request.ts";
-import { firstOpen, openCommands } from "./open-commands.ts";
+import { openCommands } from "./open-commands.ts";
 import { performCommand } from "./perform-command.ts";
 
 /** Commands of one session that run at the same time: calls to the table in flight. */
@@ -29,18 +26,7 @@ export interface Ran {
 export const runCommands = async (context: Context, session: string): Promise<Ran> => {
   const run = new Run(context, session);
   await run.toTheEnd();
-  if (run.isLeft) return { isLeft: true, broken: run.broken };
-  await noteDrained(context, session);
-  return { isLeft: false, broken: run.broken };
-};
-
-/** Nothing is open: what the session sends next need not look. Commands stored meanwhile are above what is noted. */
-const noteDrained = async (context: Context, name: string): Promise<void> => {
-  const session = await loadSession(context, name);
-  if (session === undefined || !mayHaveOpenCommands(session)) return;
-  const open = await firstOpen(context, name);
-  const through = Math.min(session.commands, open === undefined ? session.commands : open - 1);
-  if (through > session.completedThrough) await context.store.commit([noteCompleted(name, through)]);
+  return { isLeft: run.isLeft, broken: run.broken };
 };
 
 /** A command that waits or runs; of a settle, its part on one queue. */
@@ -54,13 +40,16 @@ interface Entry {
 class Run {
   readonly broken = new Set<number>();
   readonly #context: Context;
-  readonly #pages: AsyncGenerator<readonly StoredCommand[]>;
+  readonly #session: string;
   readonly #running = new Set<Promise<void>>();
   #entries: Entry[] = [];
+  #pages: AsyncGenerator<readonly StoredCommand[]>;
   #isWholeRead = false;
+  #last = 0;
 
   constructor(context: Context, session: string) {
     this.#context = context;
+    this.#session = session;
     this.#pages = openCommands(context, session);
   }
 
@@ -69,14 +58,29 @@ class Run {
   }
 
   async toTheEnd(): Promise<void> {
-    while (!this.#isLate()) {
+    for (let pauseMs = FIRST_PAUSE_MS; !this.#isLate(); ) {
       await this.#startWhatMay();
       const isIdle = this.#running.size < AT_ONCE;
       if (isIdle && !this.#isWholeRead) await this.#readOn();
-      else if (this.#running.size > 0) await Promise.race(this.#running);
-      else break;
+      else if (this.#running.size === 0) break;
+      else {
+        // What comes meanwhile may be for queues that nobody is at work on; its own message waits until this run is over.
+        const isFree = await Promise.race([this.#oneDone(), sleep(pauseMs, false)]);
+        pauseMs = isFree ? FIRST_PAUSE_MS : Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+        if (!isFree) this.#lookAgain();
+      }
     }
     await Promise.all(this.#running);
+  }
+
+  async #oneDone(): Promise<boolean> {
+    await Promise.race(this.#running);
+    return true;
+  }
+
+  #lookAgain(): void {
+    this.#pages = openCommands(this.#context, this.#session, this.#last);
+    this.#isWholeRead = false;
   }
 
   #isLate(): boolean {
@@ -86,7 +90,10 @@ class Run {
   async #readOn(): Promise<void> {
     const { value, done } = await this.#pages.next();
     if (done === true) this.#isWholeRead = true;
-    else this.#entries.push(...value.flatMap(entriesOf));
+    else {
+      this.#entries.push(...value.flatMap(entriesOf));
+      this.#last = value.at(-1)?.id ?? this.#last;
+    }
   }
 
   async #startWhatMay(): Promise<void> {
