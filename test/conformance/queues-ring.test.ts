@@ -111,6 +111,24 @@ describe("a ring", () => {
     expect(await c.stats(queue)).toMatchObject({ available: "4", settled: "4" });
   });
 
+  it("keeps what it has when another queue of the branch has no room", async () => {
+    const ring = await newQueue(c, numbered(2), { maxMessages: 2, overflow: "ring" });
+    const full = await newQueue(c, ["there"], { maxMessages: 1 });
+    for (const queues of [
+      [ring, full],
+      [full, ring],
+    ]) {
+      const s = await newSession(c);
+      const xid = newXid();
+      const branch = await begin(s, xid);
+      for (const queue of queues) await enqueueBodies(branch, queue, ["new"]);
+      expectXa(await s.end(xid), "XA_OK");
+      expectXa(await s.prepare(xid), "XA_RBROLLBACK");
+      expect(await bodiesOf(c, ring)).toEqual(numbered(2));
+      expectXa(await s.rollback(xid), "XA_OK");
+    }
+  });
+
   it("by many at once never holds more than its limit, and its newest stay", async () => {
     const queue = await newQueue(c, [], { maxMessages: 10, overflow: "ring" });
     await Promise.all(

@@ -69,8 +69,9 @@ const findTaken = async (context: Context, queue: Queue, adds: readonly Add[]): 
 };
 
 /**
- * Makes room for a branch on the limited queues that it adds to, in commits of their own: rings drop their oldest available
- * messages, and the first time the others are rid of what time has ended there. False when none of that can help.
+ * Makes room for a branch on the limited queues that it adds to, in commits of their own: the first time, full ones are rid of
+ * what time has ended there; then rings drop their oldest available messages, unless another queue has no room in any case.
+ * False when none of that can help.
  */
 export const makeRoomForBranch = async (
   context: Context,
@@ -78,13 +79,15 @@ export const makeRoomForBranch = async (
   isFirstTime: boolean,
 ): Promise<boolean> => {
   const queues = await loadQueues(context, operations);
+  const limited = [...inflowOf(operations, queues)].filter(([{ settings }]) => isLimited(settings));
+  const rings = limited.filter(([{ settings }]) => settings.overflow === "ring");
   let made = false;
-  for (const [queue, flow] of inflowOf(operations, queues)) {
-    if (!isLimited(queue.settings)) continue;
-    if (queue.settings.overflow === "reject") {
-      made = (isFirstTime && (await sweepEnded(context, queue))) || made;
-      continue;
-    }
+  for (const [queue, flow] of limited) {
+    if (queue.settings.overflow === "ring" || (await hasRoom(context, queue, flow))) continue;
+    made = (isFirstTime && (await sweepEnded(context, queue))) || made;
+    if (!(await hasRoomForBranch(context, operations, new Map([[queueName(queue), queue]])))) return false;
+  }
+  for (const [queue, flow] of rings) {
     const need = { messages: flow.inMessages, bytes: flow.inBytes };
     if (!(await dropOldestNow(context, queue, need))) return false;
     made = true;
