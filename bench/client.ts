@@ -15,10 +15,13 @@ export interface Scope {
   readonly session?: string;
   readonly epoch?: number;
   readonly xid?: string;
+  readonly prefersAsync?: boolean;
 }
 
 export interface QueueSettings {
   readonly retentionSeconds?: number;
+  readonly messageDurability?: "always" | "never";
+  readonly strictOrder?: boolean;
 }
 
 /** The routes that are measured. A call that is refused, or an outcome other than `accepted`, throws. */
@@ -32,6 +35,10 @@ export interface Client {
   /** A client in a new session, which no other one has. */
   attached(): Promise<Client>;
   within(xid: string): Client;
+  /** A client whose calls are stored as commands of its session. */
+  later(): Client;
+  /** Waits until all commands of the session are complete. */
+  sync(): Promise<void>;
   /** What all calls of this client, and of those made from it, have cost so far. */
   spent(): Units;
 }
@@ -60,7 +67,7 @@ const clientOf = (calls: Calls, scope: Scope): Client => {
     },
     accept: async (deliveries) => {
       const deliveryIds = deliveries.map(({ deliveryId }) => deliveryId);
-      const { outcomes } = await post<{ outcomes: readonly { status: string }[] }>("/deliveries/accept", {
+      const { outcomes = [] } = await post<{ outcomes?: readonly { status: string }[] }>("/deliveries/accept", {
         deliveryIds,
       });
       const other = outcomes.find(({ status }) => status !== "accepted");
@@ -81,6 +88,13 @@ const clientOf = (calls: Calls, scope: Scope): Client => {
       return clientOf(calls, { session, epoch });
     },
     within: (xid) => clientOf(calls, { ...scope, xid }),
+    later: () => clientOf(calls, { ...scope, prefersAsync: true }),
+    sync: async () => {
+      for (;;) {
+        const { open } = await post<{ open: readonly string[] }>(`/sessions/${scope.session}/sync`);
+        if (open.length === 0) return;
+      }
+    },
     spent: () => ({ wru: calls.wru, rru: calls.rru }),
   };
 };
@@ -105,8 +119,9 @@ const call = async <Body>(calls: Calls, scope: Scope, method: string, path: stri
   }
 };
 
-const headersOf = ({ session, epoch, xid }: Scope): Record<string, string> => ({
+const headersOf = ({ session, epoch, xid, prefersAsync }: Scope): Record<string, string> => ({
   ...(session !== undefined && { session }),
   ...(epoch !== undefined && { "session-epoch": String(epoch) }),
   ...(xid !== undefined && { xid }),
+  ...(prefersAsync === true && { prefer: "respond-async" }),
 });

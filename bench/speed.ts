@@ -82,8 +82,42 @@ const enqueueing: Work = {
   },
 };
 
+/** The same with nothing to store before: the command queue takes it. */
+const handingOn: Work = {
+  name: "enqueue, 300 B, not persisted",
+  units: 1,
+  unit: "message",
+  prepare: async (c) => {
+    const queue = queueName();
+    await c.declare(queue, { messageDurability: "never" });
+    const s = await c.attached();
+    const sent = bodies(1, 300);
+    return () => s.enqueue(queue, sent);
+  },
+};
+
+/** Sends commands one after the other and waits until the last one is complete. */
+const COMMANDS = 10;
+const commanding: Work = {
+  name: `enqueue, 300 B, ${COMMANDS} as commands, until all are complete`,
+  units: COMMANDS,
+  unit: "message",
+  prepare: async (c) => {
+    const queue = queueName();
+    await c.declare(queue);
+    const s = await c.attached();
+    const sent = bodies(1, 300);
+    return async () => {
+      for (let command = 0; command < COMMANDS; command++) await s.later().enqueue(queue, sent);
+      await s.sync();
+    };
+  },
+};
+
 const works: readonly Work[] = [
   enqueueing,
+  handingOn,
+  commanding,
   passing("enqueue + acquire + accept, 300 B, one a call", 1, 300),
   passing("enqueue + acquire + accept, 1 KB, 100 a call", 100, 1024),
   swapping,
