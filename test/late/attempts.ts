@@ -74,6 +74,15 @@ const enqueues = (body: string) => ({
   },
 });
 
+/** Stored as a command of a session: the first one's id is the answer to both. */
+const enqueuesLater = (body: string) => ({
+  async prepare(stage: Stage): Promise<Sending> {
+    const [{ context }, queue] = [await attached(stage), await newQueue(stage.others)];
+    const headers = { "idempotency-key": unique("key") };
+    return (client) => client.with(context).later.enqueue(queue, [{ body }], headers);
+  },
+});
+
 const enqueuesInBranch = (body: string) => ({
   async prepare(stage: Stage): Promise<Sending> {
     const { worker, to } = await working(await attached(stage));
@@ -85,6 +94,8 @@ const enqueuesInBranch = (body: string) => ({
 export const attemptRows: readonly Row[] = [
   row({ route: "POST /queues/{queue}/messages", how: "with its key", told: "201", ...enqueues("small") }),
   row({ route: "POST /queues/{queue}/messages", how: "with its key, large", told: "201", ...enqueues(LARGE) }),
+  row({ route: "POST /queues/{queue}/messages", how: "as a command", told: "202", ...enqueuesLater("small") }),
+  row({ route: "POST /queues/{queue}/messages", how: "as a command, large", told: "202", ...enqueuesLater(LARGE) }),
   row({ route: "POST /queues/{queue}/messages", how: "in a branch", told: "201", ...enqueuesInBranch("small") }),
   row({ route: "POST /queues/{queue}/messages", how: "in a branch, large", told: "201", ...enqueuesInBranch(LARGE) }),
   row({

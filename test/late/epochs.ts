@@ -3,7 +3,8 @@ import type { Client } from "../support/client.ts";
 import type { Answer } from "../support/http.ts";
 import { expectOk, newQueue } from "../support/moves.ts";
 import { newXid } from "../support/names.ts";
-import type { Held, Row, Stage } from "./late.ts";
+import { commandRows } from "./commands.ts";
+import type { Doing, Held, MakeRow, Row, Stage } from "./late.ts";
 import { attached, fanout, heuristic, idle, LARGE, lateOf, leased, prepared, suspended, working } from "./scenes.ts";
 
 /** Shorter than everything else lasts. */
@@ -25,9 +26,6 @@ export const takeovers = {
 } as const satisfies Record<string, (stage: Stage, session: string) => Promise<void>>;
 
 export type Takeover = keyof typeof takeovers;
-
-/** What a session does, that is to be sent late: by the client given, which has the session's epoch of then. */
-type Doing = (session: Client, stage: Stage) => Promise<(late: Client) => Promise<Answer<unknown>>>;
 
 const hadPassedTheFence = (held: Held): boolean => held.hadRead("SESSION#");
 const outside = {
@@ -56,10 +54,8 @@ export const epochRows = (takeover: Takeover): readonly Row[] => {
       };
     },
   });
-  return [...messageRows(row), ...sessionRows(row), ...branchRows(row)];
+  return [...messageRows(row), ...sessionRows(row), ...commandRows(row), ...branchRows(row)];
 };
-
-type MakeRow = (route: string, how: string, doing: Doing, mayLand?: Row["mayLand"]) => Row;
 
 const messageRows = (row: MakeRow): readonly Row[] => [
   row("POST /queues/{queue}/messages", "outside a branch", enqueueing("small"), outside),
@@ -152,6 +148,15 @@ const sessionRows = (row: MakeRow): readonly Row[] => [
     await working(session);
     return (late) => late.detach(name);
   }),
+  row(
+    "POST /sessions/{session}/sync",
+    "at once",
+    async (session) => {
+      const name = session.context.session ?? "";
+      return (late) => late.sync(name, 0);
+    },
+    outside,
+  ),
 ];
 
 const branchRows = (row: MakeRow): readonly Row[] => {

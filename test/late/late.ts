@@ -51,6 +51,12 @@ export interface Row {
   readonly mayLand?: { readonly why: string; readonly when: (held: Held) => boolean };
 }
 
+/** What a session does, that is to be sent late: by the client given, which has the session's epoch of then. */
+export type Doing = (session: Client, stage: Stage) => Promise<(late: Client) => Promise<Answer<unknown>>>;
+
+/** Makes a row of what a session does. */
+export type MakeRow = (route: string, how: string, doing: Doing, mayLand?: Row["mayLand"]) => Row;
+
 /** An answer in a word: the problem's code, the outcomes of deliveries, the XA status, or the HTTP status. */
 export const toldBy = (answer: Answer<unknown>): string => {
   if (answer.problem !== undefined) return answer.problem.code;

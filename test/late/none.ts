@@ -7,6 +7,7 @@ const looks = [
   "GET /queues/{queue}",
   "GET /queues/{queue}/messages",
   "GET /sessions/{session}",
+  "GET /sessions/{session}/completions",
   "GET /dtx",
   "GET /dtx/{xid}",
   "GET /dtx/{xid}/timeout",
@@ -21,7 +22,7 @@ const exchanges = [
   "DELETE /exchanges/{exchange}/bindings",
 ];
 
-const sessions = ["PUT /sessions/{session}", "DELETE /sessions/{session}"];
+const sessions = ["PUT /sessions/{session}", "DELETE /sessions/{session}", "POST /sessions/{session}/sync"];
 
 const verbs = [
   "POST /dtx/{xid}/start",
@@ -39,14 +40,7 @@ const looking = "it tells what is there, for whoever asks";
 export const none: Readonly<Record<Kind, Readonly<Record<string, readonly string[]>>>> = {
   epoch: {
     [looking]: looks,
-    "it is done in no session": [
-      "PUT /queues/{queue}",
-      "DELETE /queues/{queue}",
-      "POST /queues/{queue}/purge",
-      "POST /queues/{queue}/redrive",
-      ...exchanges,
-      "POST /recovery",
-    ],
+    "it is done in no session": ["POST /queues/{queue}/purge", "POST /queues/{queue}/redrive", "POST /recovery"],
   },
   lease: {
     [looking]: looks,
@@ -76,6 +70,7 @@ export const none: Readonly<Record<Kind, Readonly<Record<string, readonly string
     "each one is meant: without an epoch it takes the session over, with one it renews the expiry from when it comes": [
       "PUT /sessions/{session}",
     ],
+    "it waits, and changes nothing": ["POST /sessions/{session}/sync"],
     "each one is meant: it counts from when it comes": ["POST /deliveries/extend", "PUT /dtx/{xid}/timeout"],
   },
 };
