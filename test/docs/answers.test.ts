@@ -125,8 +125,14 @@ describe("what the service answers is what docs/openapi.json says", () => {
     documented("deliveries/reject", await later.reject([id]));
     documented("exchanges/unbind", await later.unbind(exchange, { queue }));
     documented("exchanges/delete", await later.deleteExchange(exchange));
+    // The worker may be faster than one question.
+    for (let status = 200; status === 200; ) {
+      await Promise.all(Array.from({ length: 10 }, () => later.enqueue(queue, [{ body: "5" }])));
+      const synced = await s.sync(name, 0);
+      documented("sessions/sync", synced);
+      status = synced.status;
+    }
     documented("queues/delete", await later.deleteQueue(queue));
-    documented("sessions/sync", await s.sync(name, 0));
     documented("sessions/sync", await s.sync(name));
     documented("sessions/completions", await s.completions(name));
     documented("sessions/completions", await s.completions(unique()));

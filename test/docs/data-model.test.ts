@@ -1,7 +1,7 @@
 import { paginateScan } from "@aws-sdk/client-dynamodb";
 import { unmarshall } from "@aws-sdk/util-dynamodb";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Client } from "../support/client.ts";
+import { type Client, deferred } from "../support/client.ts";
 import { useInProcessService } from "../support/in-process.ts";
 import { newXid } from "../support/names.ts";
 import { blocks, codeRows, page } from "./markdown.ts";
@@ -61,6 +61,9 @@ describe("shared/records/README.md", () => {
     await service.newTable();
     const process = await service.process("two");
     await use(process.client);
+    await process.runWorker();
+    // One that nobody has run yet.
+    deferred(await process.client.with({ session: "billing", epoch: 1 }).later.enqueue("letters", [{ body: "later" }]));
     await process.runSchedule();
     const met = new Set<string>();
     for (const item of await itemsNow()) {
@@ -102,6 +105,8 @@ async function use(c: Client): Promise<void> {
   await c.reject([leased?.deliveryId ?? ""], "not mine");
   await billing.acquire("orders");
   await c.deleteQueue("gone");
+  deferred(await billing.later.enqueue("letters", [{ body: "sooner" }]));
+  await c.enqueue("letters", [{ body: "handed on", deliveryMode: "transient" }]);
   await billing.end(large);
   await c.prepare(large);
   await billing.end(done);
