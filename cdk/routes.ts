@@ -93,7 +93,10 @@ export interface ScheduledFunction {
   readonly sends?: true;
 }
 
-export const schedules: readonly ScheduledFunction[] = [{ lambda: "schedule/recovery", rateMinutes: 1, sends: true }];
+export const schedules: readonly ScheduledFunction[] = [
+  { lambda: "schedule/recovery", rateMinutes: 1 },
+  { lambda: "schedule/wake", rateMinutes: 1, sends: true },
+];
 
 /** Functions that get what a queue holds, up to `batchSize` messages a call. They may write the table, and send. */
 export interface QueueConsumer {

@@ -39,7 +39,8 @@ export const withIds = (routed: Routed, base: string): Routed => {
   };
 };
 
-const named = (message: Message, id: string): Message =>
+/** The message with that id, unless it bears one. */
+export const named = (message: Message, id: string): Message =>
   message.properties.messageId === undefined
     ? { ...message, properties: { ...message.properties, messageId: id } }
     : message;

@@ -11,7 +11,8 @@ import { addFlow, countEnqueued, type Flow, moveCapacity, noFlow, positionFrom }
 import { type First, putDeduplication, readDeduplication } from "../records/remembered.ts";
 import { putNewRun } from "../records/run.ts";
 import type { Key, Write } from "../records/write.ts";
-import { type Failure, Unavailable } from "../store/port.ts";
+import { type Commit, type Failure, Unavailable } from "../store/port.ts";
+import { Superseded } from "./asynchronous/guarded-store.ts";
 import { besideOf } from "./beside.ts";
 import type { Context } from "./context.ts";
 import { clearRoom, countRoom, dropOldest, hasRoom, noRoom, type Room, roomWrites } from "./drop-oldest.ts";
@@ -58,6 +59,7 @@ export const enqueueNow = async (
       duplicates: await findFirstsOf(context, target.queue, target.messages),
     })),
   );
+  if (!(await areDuplicatesOfNow(context, attempts))) return "gone";
   for (let round = 0; round < ROUNDS; round++) {
     // Positions count: what is refused, and what is known already, takes none.
     const fitting = await findRoom(context, attempts);
@@ -65,7 +67,7 @@ export const enqueueNow = async (
     const placed = await placeAll(context, put, fitting);
     if (placed === "gone") return "gone";
     const answer = answerOf(put.messages, [...placed, ...put.handedOn.map(handedOnTo)], true);
-    const commit = await context.store.commit([
+    const commit = await commitOf(context, placed, [
       ...writesOf(put, placed, answer, context.now()),
       ...besideOf(context, { kind: "enqueued", answer }, { isHandedOn: put.handedOn.length > 0 }),
     ]);
@@ -83,6 +85,30 @@ export const enqueueNow = async (
     }));
   }
   throw new Unavailable("a queue changes at every attempt");
+};
+
+/**
+ * Where nothing but duplicates goes, no tail tells that the queue was deleted, and declared again, since its settings were
+ * read: then they are duplicates of another life.
+ */
+const areDuplicatesOfNow = async (context: Context, attempts: readonly Attempt[]): Promise<boolean> => {
+  const untouched = attempts.filter(
+    ({ messages, duplicates }) => duplicates.size > 0 && withoutDuplicates(messages, duplicates).length === 0,
+  );
+  const found = await Promise.all(
+    untouched.map(({ queue }) => context.settings.find(context.store, queue.name, context.now(), true)),
+  );
+  return untouched.every(({ queue }, i) => found[i]?.generation === queue.generation);
+};
+
+/** What another attempt has put already leaves its bodies to nobody. */
+const commitOf = async (context: Context, placed: readonly Placed[], writes: readonly Write[]): Promise<Commit> => {
+  try {
+    return await context.store.commit(writes);
+  } catch (error) {
+    if (error instanceof Superseded) await deletePayloads(context, placed);
+    throw error;
+  }
 };
 
 /** Finds room on every limited queue, as things are: rings drop their oldest, what time has ended goes from the others. */
@@ -142,12 +168,21 @@ const placeAll = async (
   put: Put,
   fitting: readonly Fitting[],
 ): Promise<readonly Placed[] | "gone"> => {
-  const placed = await Promise.all(fitting.map((one) => place(context, put, one)));
+  const placed: (Placed | undefined)[] = [];
+  // Large bodies are written for a few queues at a time: all of them would not fit in memory.
+  const bytes = fitting.reduce((sum, { wanted }) => sum + inflowOf(wanted).inBytes, 0);
+  const atOnce = bytes > BYTES_AT_ONCE ? QUEUES_AT_ONCE : fitting.length;
+  for (let at = 0; at < fitting.length; at += atOnce) {
+    placed.push(...(await Promise.all(fitting.slice(at, at + atOnce).map((one) => place(context, put, one)))));
+  }
   const there = placed.filter((one) => one !== undefined);
   if (there.length === placed.length) return there;
   await deletePayloads(context, there);
   return "gone";
 };
+
+const BYTES_AT_ONCE = 16 * 1024 * 1024;
+const QUEUES_AT_ONCE = 4;
 
 const place = async (context: Context, put: Put, fitting: Fitting): Promise<Placed | undefined> => {
   const { queue, wanted } = fitting;

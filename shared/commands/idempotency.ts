@@ -1,9 +1,11 @@
+import { createHash } from "node:crypto";
 import type { EnqueueAnswer } from "../domain/enqueued.ts";
 import { type Refusal, refuse } from "../domain/refusal.ts";
 import { idempotencyKey } from "../records/keys.ts";
 import { ifInForce, putIdempotency, readIdempotency } from "../records/remembered.ts";
 import type { Write } from "../records/write.ts";
 import type { Context } from "./context.ts";
+import { newMessageIdBase } from "./new-run.ts";
 import { packed, unpacked } from "./packed.ts";
 
 /** A request that says how to know it again. */
@@ -38,3 +40,13 @@ export const findAnswer = async (
 /** Remembers the answer in the commit that makes it true. */
 export const rememberAnswer = (request: Idempotency, answer: EnqueueAnswer | Deferred, nowMs: number): Write =>
   putIdempotency(request.principal, request.key, { hash: request.hash, answer: packed(answer) }, nowMs);
+
+/** Names what a call makes: the same request, if it says how to know it again, makes the same. */
+export const callId = (request: Idempotency | undefined): string => {
+  if (request === undefined) return newMessageIdBase();
+  const { principal, key, hash } = request;
+  return createHash("sha256")
+    .update(JSON.stringify([principal, key, hash]))
+    .digest("base64url")
+    .slice(0, 22);
+};

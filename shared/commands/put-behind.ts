@@ -2,6 +2,7 @@ import type { EnqueueAnswer } from "../domain/enqueued.ts";
 import { isRefusal, type Refusal } from "../domain/refusal.ts";
 import type { SessionRef } from "../domain/session.ts";
 import { forgetIdempotency } from "../records/remembered.ts";
+import { Unavailable } from "../store/port.ts";
 import { awaitCommand } from "./asynchronous/await-command.ts";
 import { storeCommand } from "./asynchronous/store-command.ts";
 import { byDurability, withIds } from "./by-durability.ts";
@@ -39,7 +40,7 @@ export const putBehind = async (
   });
   if (stored === "known") {
     const known = idempotency && (await findAnswer(context, idempotency));
-    if (known === undefined) throw new Error("what is known is remembered");
+    if (known === undefined) throw new Unavailable("the same request was just given up");
     return toldAgain(context, call, known);
   }
   if (isRefusal(stored)) return stored;
@@ -49,7 +50,7 @@ export const putBehind = async (
 /** An answer as its caller hears it: one that a command is still to come to is waited for. */
 export const toldAgain = async (
   context: Context,
-  { session, idempotency }: Putting,
+  { session, idempotency }: Pick<Putting, "session" | "idempotency">,
   known: EnqueueAnswer | Deferred | Refusal,
 ): Promise<EnqueueAnswer | Deferred | Refusal> => {
   if (isRefusal(known) || !isDeferred(known) || known.isAwaited !== true || session === undefined) return known;

@@ -1,14 +1,13 @@
-import { createHash } from "node:crypto";
 import type { EnqueueAnswer } from "../domain/enqueued.ts";
 import { isRefusal, type Refusal } from "../domain/refusal.ts";
 import { Unavailable } from "../store/port.ts";
 import { handOn } from "./asynchronous/hand-on.ts";
+import { besideOf } from "./beside.ts";
 import { byDurability, withIds } from "./by-durability.ts";
 import type { Context } from "./context.ts";
 import { putLarge } from "./dtx/put-large.ts";
 import { enqueueNow } from "./enqueue-now.ts";
-import { type Deferred, findAnswer, type Idempotency, isDeferred, rememberAnswer } from "./idempotency.ts";
-import { newMessageIdBase } from "./new-run.ts";
+import { callId, type Deferred, findAnswer, isDeferred, rememberAnswer } from "./idempotency.ts";
 import type { Put, Putting, Routed, Target } from "./put.ts";
 import { answerOf, handedOnTo } from "./put-answer.ts";
 import { putBehind } from "./put-behind.ts";
@@ -24,12 +23,13 @@ export const putNow = async (
 ): Promise<EnqueueAnswer | Deferred | Refusal | "gone"> => {
   const { session, asCommand, idempotency } = call;
   const isTransient = byDurability(unnamed, session !== undefined).handedOn.length > 0;
-  const id = asCommand ?? idOf(idempotency);
+  const id = asCommand ?? callId(idempotency);
   const routed = isTransient ? withIds(unnamed, id) : unnamed;
   const { stored, handedOn, isPersisted } = byDurability(routed, session !== undefined);
   const isForLine = !isPersisted && stored.length > 0 && asCommand === undefined;
   // Nobody waits for it, but on a queue of strict order it stands in line with what is persisted.
   if (isForLine && session !== undefined) return putBehind(context, call, session, routed);
+  if (!(await areThere(context, handedOn))) return "gone";
   if (stored.length === 0 && handedOn.length > 0) return putNothing(context, call, routed, id);
   const answer = await putStored(context, {
     messages: routed.messages,
@@ -57,6 +57,8 @@ const putNothing = async (
   id: string,
 ): Promise<EnqueueAnswer | Deferred | Refusal> => {
   const answer = answerOf(messages, targets.map(handedOnTo), true);
+  // Of a command: once something is handed on, it must not be given up.
+  await context.store.commit(besideOf(context, { kind: "enqueued", answer }, { isHandedOn: true }));
   await handOn(context, id, session?.name, targets);
   if (idempotency === undefined) return answer;
   // A repetition before this is written hands the same on under the same ids.
@@ -78,12 +80,10 @@ const handOnIfPossible = async (
   }
 };
 
-/** The same request, if it says how to know it again, has the same id. */
-const idOf = (idempotency: Idempotency | undefined): string => {
-  if (idempotency === undefined) return newMessageIdBase();
-  const { principal, key, hash } = idempotency;
-  return createHash("sha256")
-    .update(JSON.stringify([principal, key, hash]))
-    .digest("base64url")
-    .slice(0, 22);
+/** Whether the queues are those of now: what is handed on meets no tail that a deletion could have closed. */
+const areThere = async (context: Context, targets: readonly Target[]): Promise<boolean> => {
+  const found = await Promise.all(
+    targets.map(({ queue }) => context.settings.find(context.store, queue.name, context.now(), true)),
+  );
+  return targets.every(({ queue }, i) => found[i]?.generation === queue.generation);
 };

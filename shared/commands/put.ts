@@ -1,6 +1,6 @@
 import type { Request } from "../domain/command.ts";
 import type { EnqueueAnswer } from "../domain/enqueued.ts";
-import { ANSWER_BYTES, DEDUPLICATIONS_PER_CALL, QUEUES_PER_CALL } from "../domain/limits.ts";
+import { ANSWER_BYTES, COPIES_BYTES, DEDUPLICATIONS_PER_CALL, QUEUES_PER_CALL } from "../domain/limits.ts";
 import type { Message } from "../domain/message.ts";
 import type { Queue } from "../domain/queue.ts";
 import { isRefusal, type Refusal, refuse } from "../domain/refusal.ts";
@@ -74,7 +74,11 @@ export const put = async (
     if (round === 0 && mustFence(call)) {
       const fenced = fence(session, call.session, context.now());
       if (fenced !== undefined) return fenced;
-      if (await hasOpen(context, session)) return putBehind(context, call, call.session, routed);
+      if (await hasOpen(context, session)) {
+        // What is refused whatever stands before it is refused now; what the queues say is known when it runs.
+        const early = isRefusal(routed) ? undefined : refusalFor(routed);
+        return early ?? putBehind(context, call, call.session, routed);
+      }
     }
     const refusal = refusalFor(routed);
     if (refusal !== undefined) return inBranch(call) ? ((await fenceCall(context, call.session)) ?? refusal) : refusal;
@@ -111,6 +115,9 @@ const refusalFor = (routed: Routed | Refusal): Refusal | undefined => {
       `a call reaches ${routed.targets.length} queues; at most ${QUEUES_PER_CALL} may be`,
     );
   }
+  if (copiedBytes(routed) > COPIES_BYTES) {
+    return refuse("payload-too-large", `the copies for all queues have more than ${COPIES_BYTES} bytes`);
+  }
   return answerBytes(routed) > ANSWER_BYTES
     ? refuse("invalid-argument", "the answer would be too long: send fewer messages to so many queues in a call")
     : undefined;
@@ -137,6 +144,9 @@ const answerBytes = ({ messages, targets }: Routed): number => {
   const copies = targets.map(({ queue, messages: own }) => own.length * (queue.name.length + QUEUE_FORM_BYTES));
   return [...ids, ...copies].reduce((sum, bytes) => sum + bytes, messages.length * MESSAGE_FORM_BYTES);
 };
+
+const copiedBytes = ({ targets }: Routed): number =>
+  targets.flatMap(({ messages }) => messages).reduce((sum, { body }) => sum + body.length, 0);
 
 const deduplicationsOf = ({ targets }: Routed): number =>
   targets.flatMap(({ messages }) => messages).filter(({ properties }) => properties.deduplicationId !== undefined)

@@ -83,9 +83,10 @@ export type Outcome = Result | Refusal;
 /** What a command touches. */
 export interface Lanes {
   readonly queues: readonly string[];
-  /** The exchange whose bindings say where it goes, or that it changes. */
+  /** The exchange whose bindings say where it goes. */
   readonly routes?: string;
-  readonly changes?: string;
+  /** The exchanges that it changes, or that it needs as they are. */
+  readonly changes: readonly string[];
 }
 
 /** The lanes of a request; those of a publish need its routing as well. */
@@ -94,17 +95,22 @@ export const lanesOf = (request: Request): Lanes => {
     case "enqueue":
     case "declare-queue":
     case "delete-queue":
-      return { queues: [request.queue] };
+      return { queues: [request.queue], changes: [] };
     case "publish":
-      return { queues: [], routes: request.exchange };
-    case "settle":
-      return { queues: [...new Set(request.deliveryIds.flatMap((id) => parseDelivery(id)?.run.name ?? []))] };
-    case "declare-exchange":
+      return { queues: [], routes: request.exchange, changes: [] };
+    case "settle": {
+      const queues = request.deliveryIds.flatMap((id) => parseDelivery(id)?.run.name ?? []);
+      return { queues: [...new Set(queues)], changes: [] };
+    }
+    case "declare-exchange": {
+      const { alternateExchange } = request.settings;
+      return { queues: [], changes: [request.exchange, ...(alternateExchange === null ? [] : [alternateExchange])] };
+    }
     case "delete-exchange":
-      return { queues: [], changes: request.exchange };
+      return { queues: [], changes: [request.exchange] };
     case "bind":
     case "unbind":
-      return { queues: [request.binding.queue], changes: request.binding.exchange };
+      return { queues: [request.binding.queue], changes: [request.binding.exchange] };
   }
 };
 
@@ -113,27 +119,22 @@ export class HeldLanes {
   readonly #queues = new Set<string>();
   readonly #routes = new Set<string>();
   readonly #changes = new Set<string>();
-  #isAll = false;
 
-  /** Every command that comes after must wait. */
-  get holdsAll(): boolean {
-    return this.#isAll;
-  }
-
-  holdAll(): void {
-    this.#isAll = true;
+  /** Whether some exchange is to be changed: where a publish goes is not known before that, for it may be an alternate. */
+  get changesRouting(): boolean {
+    return this.#changes.size > 0;
   }
 
   /** Whether a command must wait. Publishes by one exchange go side by side; changes of it go alone. */
   block({ queues, routes, changes }: Lanes): boolean {
-    if (this.#isAll || queues.some((queue) => this.#queues.has(queue))) return true;
-    if (routes !== undefined && this.#changes.has(routes)) return true;
-    return changes !== undefined && (this.#changes.has(changes) || this.#routes.has(changes));
+    if (queues.some((queue) => this.#queues.has(queue))) return true;
+    if (routes !== undefined && this.changesRouting) return true;
+    return changes.some((exchange) => this.#changes.has(exchange) || this.#routes.has(exchange));
   }
 
   hold({ queues, routes, changes }: Lanes): void {
     for (const queue of queues) this.#queues.add(queue);
     if (routes !== undefined) this.#routes.add(routes);
-    if (changes !== undefined) this.#changes.add(changes);
+    for (const exchange of changes) this.#changes.add(exchange);
   }
 }

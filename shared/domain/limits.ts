@@ -28,6 +28,9 @@ export const RECORDS_PER_COMMIT = 95;
 /** Deduplication ids × queues in one call: all of them are in its one transaction. */
 export const DEDUPLICATIONS_PER_CALL = 90;
 
+/** Bodies of one publish, on all its queues together: what a function of 1 GB can hold while it writes them. */
+export const COPIES_BYTES = 128 * 1024 * 1024;
+
 /** Queues that one publish may reach: their positions, and their names in the remembered answer, stay within a record. */
 export const QUEUES_PER_CALL = 2_000;
 

@@ -33,7 +33,7 @@ export const putCommand = (command: Omit<StoredCommand, "progress">): Write => (
     ep: command.epoch,
     au: command.audience,
     k: command.kind,
-    l: JSON.stringify([command.lanes.queues, command.lanes.routes ?? null, command.lanes.changes ?? null]),
+    l: JSON.stringify([command.lanes.queues, command.lanes.routes ?? null, command.lanes.changes]),
     ...payloadAttributes(command.payload),
     ...(command.kind === "settle" && { o: {} }),
   },
@@ -102,14 +102,14 @@ export const noteOutcomes = (
 });
 
 export const readCommand = (item: Item): StoredCommand => {
-  const [queues, routes, changes] = json(item, "l") as [string[], string | null, string | null];
+  const [queues, routes, changes] = json(item, "l") as [string[], string | null, string[]];
   return {
     session: text(item, "pk").slice("SESSION#".length),
     id: Number(text(item, "sk").slice(commandPrefix.length)),
     epoch: whole(item, "ep"),
     audience: audienceOf(item),
     kind: text(item, "k") as Request["kind"],
-    lanes: { queues, ...(routes !== null && { routes }), ...(changes !== null && { changes }) },
+    lanes: { queues, changes, ...(routes !== null && { routes }) },
     payload: payloadOf(item),
     progress: {
       ...("a" in item && { answer: bytes(item, "a") }),

@@ -51,8 +51,8 @@ const commands: fc.Arbitrary<Omit<StoredCommand, "progress">> = fc.record({
   audience: fc.constantFrom(...audiences),
   kind: fc.constantFrom(...kinds),
   lanes: fc.record(
-    { queues: fc.array(names, { maxLength: 4 }), routes: names, changes: names },
-    { requiredKeys: ["queues"] },
+    { queues: fc.array(names, { maxLength: 4 }), routes: names, changes: fc.array(names, { maxLength: 3 }) },
+    { requiredKeys: ["queues", "changes"] },
   ),
   payload: payloads,
 });
@@ -160,7 +160,7 @@ describe("a command's record", () => {
       id: 1,
       audience: "session",
       kind: "enqueue",
-      lanes: { queues: [] },
+      lanes: { queues: [], changes: [] },
       payload: { kind: "inline", bytes: new Uint8Array(1) },
     } as const;
     const read = () => readCommand(asStored(command, wrong));

@@ -25,6 +25,8 @@ export const applyTransient = async (context: Context, transient: Transient): Pr
 };
 
 const applyOnce = async (context: Context, { id, session, queue: ref, bodies }: Transient): Promise<void> => {
+  // Its bodies would be written again before the mark is met.
+  if (typeof bodies !== "string" && (await context.store.read(appliedKey(id))) !== undefined) return;
   const guarded: Context = {
     ...context,
     store: new GuardedStore(context.store, appliedKey(id)),
@@ -37,7 +39,10 @@ const applyOnce = async (context: Context, { id, session, queue: ref, bodies }: 
   const by = session === undefined ? undefined : { name: session, epoch: 0 };
   const targets = [{ queue, messages }];
   const answer = await enqueueNow(guarded, { messages, targets, handedOn: [], session: by, idempotency: undefined });
-  if (isRefusal(answer)) await countDropped(context, queue, session, messages.length);
+  if (!isRefusal(answer)) return;
+  // Room that comes later is for what was sent later.
+  await guarded.store.commit([putApplied(id, context.now())]);
+  await countDropped(context, queue, session, messages.length);
 };
 
 /** They were enqueued and dropped at once: both are counted, neither is to be seen. */

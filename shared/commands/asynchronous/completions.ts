@@ -57,35 +57,40 @@ const look = async (
   // In this order: what completes after the first look is told, and counts next time.
   const open = session.commands > session.completedThrough ? await firstOpen(context, name) : undefined;
   const through = Math.min(session.commands, open === undefined ? session.commands : open - 1);
-  const { completions, isCut } = await read(context, name, after, bytesOf);
-  const last = completions.at(-1)?.commandId ?? after;
-  return { completions, completedThrough: isCut ? Math.min(through, last) : through };
+  const { completions, cutAt } = await read(context, name, after, bytesOf);
+  return { completions, completedThrough: cutAt === undefined ? through : Math.min(through, cutAt) };
 };
 
+/** `cutAt`: the last command that it looked at, when there may be more behind it. */
 const read = async (
   context: Context,
   session: string,
   after: number,
   bytesOf: (completion: Completion) => number,
-): Promise<{ readonly completions: readonly Completion[]; readonly isCut: boolean }> => {
+): Promise<{ readonly completions: readonly Completion[]; readonly cutAt?: number }> => {
   const completions: Completion[] = [];
   let bytes = 0;
+  let looked = after;
   let from: string | undefined = completionKey(session, after).sk;
   do {
     const page = await context.store.query({ pk: sessionKey(session).pk, after: from, to: END });
     for (const item of page.items) {
       const inForce = ifInForce(item, context.now());
       const found = inForce && readCompletion(inForce);
-      if (found === undefined || found.isForOneCall) continue;
-      const completion = { commandId: found.id, outcome: unpacked(found.outcome) as Outcome };
-      bytes += bytesOf(completion);
-      const isFull = completions.length === COMPLETIONS_PER_ANSWER || bytes > ANSWER_BYTES;
-      if (isFull && completions.length > 0) return { completions, isCut: true };
-      completions.push(completion);
+      if (found !== undefined && !found.isForOneCall) {
+        const completion = { commandId: found.id, outcome: unpacked(found.outcome) as Outcome };
+        bytes += bytesOf(completion);
+        const isFull = completions.length === COMPLETIONS_PER_ANSWER || bytes > ANSWER_BYTES;
+        if (isFull && completions.length > 0) return { completions, cutAt: looked };
+        completions.push(completion);
+      }
+      looked = found?.id ?? looked;
     }
     from = page.next;
+    // There may be many that are told to others.
+    if (from !== undefined && context.now() >= context.stopAtMs) return { completions, cutAt: looked };
   } while (from !== undefined);
-  return { completions, isCut: false };
+  return { completions };
 };
 
 /** `$` comes right after `#`: this sorts after every completion. */

@@ -3,7 +3,9 @@ import { mayHaveOpenCommands, type Session } from "../../domain/session.ts";
 import { readCommand, type StoredCommand } from "../../records/command.ts";
 import { commandKey, commandPrefix, sessionKey } from "../../records/keys.ts";
 import { text } from "../../records/reading.ts";
+import type { Item } from "../../records/write.ts";
 import type { Context } from "../context.ts";
+import { readable } from "../recovery/readable.ts";
 
 /** The lowest open command, if there is any. */
 export const firstOpen = async (context: Context, session: string): Promise<number | undefined> => {
@@ -20,20 +22,32 @@ export const hasOpen = async (context: Context, session: Session | undefined): P
 /** `$` comes right after `#`: this sorts after every command. */
 const END = "COMMAND$";
 
-/** The open commands of a session after `after`, in the order of their ids, a page of the table at a time. */
+/** An open command; undefined where its record cannot be read. */
+export interface Opened {
+  readonly id: number;
+  readonly command: StoredCommand | undefined;
+}
+
+/** The open commands of a session after `after`, in the order of their ids, at most `limit` at a time. */
 export async function* openCommands(
   context: Context,
   session: string,
   after = 0,
-): AsyncGenerator<readonly StoredCommand[]> {
+  limit?: number,
+): AsyncGenerator<readonly Opened[]> {
   let from: string | undefined = commandKey(session, after).sk;
   do {
     const { pk } = sessionKey(session);
-    const page = await context.store.query({ pk, after: from, to: END });
-    yield page.items.filter((item) => text(item, "sk").startsWith(commandPrefix)).map(readCommand);
+    const page = await context.store.query({ pk, after: from, to: END, ...(limit !== undefined && { limit }) });
+    yield page.items.filter((item) => text(item, "sk").startsWith(commandPrefix)).map(opened);
     from = page.next;
   } while (from !== undefined);
 }
+
+const opened = (item: Item): Opened => ({
+  id: Number(text(item, "sk").slice(commandPrefix.length)),
+  command: readable(() => readCommand(item)),
+});
 
 export const countOpen = async (context: Context, session: string): Promise<number> => {
   let count = 0;

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { HeldLanes, type Lanes } from "../../domain/command.ts";
-import type { StoredCommand } from "../../records/command.ts";
+import { HeldLanes } from "../../domain/command.ts";
 import { Unavailable } from "../../store/port.ts";
 import type { Context } from "../context.ts";
-import { loadRequest } from "./load-request.ts";
-import { openCommands } from "./open-commands.ts";
+import { type Entry, entriesOf, Lanesmith } from "./entries.ts";
+import { type Opened, openCommands } from "./open-commands.ts";
 import { performCommand } from "./perform-command.ts";
 
 /** Commands of one session that run at the same time: calls to the table in flight. */
@@ -29,27 +28,21 @@ export const runCommands = async (context: Context, session: string): Promise<Ra
   return { isLeft: run.isLeft, broken: run.broken };
 };
 
-/** A command that waits or runs; of a settle, its part on one queue. */
-interface Entry {
-  readonly command: StoredCommand;
-  readonly queue: string | undefined;
-  lanes: Lanes | undefined;
-  isRunning: boolean;
-}
-
 class Run {
   readonly broken = new Set<number>();
   readonly #context: Context;
   readonly #session: string;
+  readonly #lanesmith: Lanesmith;
   readonly #running = new Set<Promise<void>>();
-  #entries: Entry[] = [];
-  #pages: AsyncGenerator<readonly StoredCommand[]>;
+  #entries: readonly Entry[] = [];
+  #pages: AsyncGenerator<readonly Opened[]>;
   #isWholeRead = false;
   #last = 0;
 
   constructor(context: Context, session: string) {
     this.#context = context;
     this.#session = session;
+    this.#lanesmith = new Lanesmith(context);
     this.#pages = openCommands(context, session);
   }
 
@@ -58,29 +51,39 @@ class Run {
   }
 
   async toTheEnd(): Promise<void> {
-    for (let pauseMs = FIRST_PAUSE_MS; !this.#isLate(); ) {
-      await this.#startWhatMay();
-      const isIdle = this.#running.size < AT_ONCE;
-      if (isIdle && !this.#isWholeRead) await this.#readOn();
-      else if (this.#running.size === 0) break;
-      else {
-        // What comes meanwhile may be for queues that nobody is at work on; its own message waits until this run is over.
-        const isFree = await Promise.race([this.#oneDone(), sleep(pauseMs, false)]);
+    try {
+      for (let pauseMs = FIRST_PAUSE_MS; !this.#isLate(); ) {
+        const isFree = await this.#step(pauseMs);
+        if (isFree === undefined) return;
         pauseMs = isFree ? FIRST_PAUSE_MS : Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
-        if (!isFree) this.#lookAgain();
       }
+    } finally {
+      await Promise.all(this.#running);
     }
-    await Promise.all(this.#running);
+  }
+
+  /** Answers whether anything came of it; undefined when nothing is left that may run. */
+  async #step(pauseMs: number): Promise<boolean | undefined> {
+    await this.#startWhatMay();
+    if (this.#running.size < AT_ONCE && !this.#isWholeRead) {
+      await this.#readOn();
+      return true;
+    }
+    const isWaiting = this.#entries.some(({ id, retryAtMs }) => retryAtMs > 0 && !this.broken.has(id));
+    if (this.#running.size === 0 && !isWaiting) return undefined;
+    const isFree = await Promise.race([this.#oneDone(), sleep(pauseMs, false)]);
+    // What comes meanwhile may be for queues that nobody is at work on; its own message waits until this run is over.
+    if (!isFree) {
+      this.#pages = openCommands(this.#context, this.#session, this.#last);
+      this.#isWholeRead = false;
+    }
+    return isFree;
   }
 
   async #oneDone(): Promise<boolean> {
+    if (this.#running.size === 0) return new Promise(() => {});
     await Promise.race(this.#running);
     return true;
-  }
-
-  #lookAgain(): void {
-    this.#pages = openCommands(this.#context, this.#session, this.#last);
-    this.#isWholeRead = false;
   }
 
   #isLate(): boolean {
@@ -88,87 +91,81 @@ class Run {
   }
 
   async #readOn(): Promise<void> {
-    const { value, done } = await this.#pages.next();
-    if (done === true) this.#isWholeRead = true;
-    else {
-      this.#entries.push(...value.flatMap(entriesOf));
-      this.#last = value.at(-1)?.id ?? this.#last;
+    try {
+      const { value, done } = await this.#pages.next();
+      if (done === true) {
+        this.#isWholeRead = true;
+        return;
+      }
+      for (const { id, command } of value) {
+        this.#last = id;
+        if (command === undefined) this.broken.add(id);
+      }
+      this.#entries = [...this.#entries, ...value.flatMap(entriesOf)];
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      await this.#pause();
+      this.#pages = openCommands(this.#context, this.#session, this.#last);
     }
+  }
+
+  /** The table is out of reach for what all of them need. */
+  async #pause(): Promise<void> {
+    if (this.#context.now() + LONGEST_PAUSE_MS < this.#context.stopAtMs) await sleep(FIRST_PAUSE_MS * 5);
+    else await sleep(LONGEST_PAUSE_MS);
   }
 
   async #startWhatMay(): Promise<void> {
     const held = new HeldLanes();
-    for (const entry of [...this.#entries]) {
-      if (this.#running.size >= AT_ONCE || held.holdsAll) return;
-      if (entry.isRunning) {
-        if (entry.lanes !== undefined) held.hold(entry.lanes);
-        continue;
-      }
-      if (held.block(entry.command.lanes) && entry.command.kind === "publish") {
-        // Where it goes is not known before the exchange is as it will find it: nothing may pass it.
-        held.holdAll();
-        return;
-      }
-      const lanes = await this.#lanesOf(entry);
-      if (held.block(lanes) || this.broken.has(entry.command.id)) {
-        held.hold(lanes);
-        continue;
-      }
-      entry.lanes = lanes;
+    for (const entry of this.#entries) {
+      if (this.#running.size >= AT_ONCE) return;
+      const nowMs = this.#context.now();
+      const isResting = entry.isRunning || entry.retryAtMs > nowMs || this.broken.has(entry.id);
+      const lanes = isResting ? entry.lanes : await this.#lanesToStart(entry, held);
+      // Nobody knows what it touches: nothing may pass it.
+      if (lanes === undefined) return;
+      const mayStart = !isResting && !held.block(lanes);
       held.hold(lanes);
-      this.#start(entry);
+      if (mayStart) this.#start(entry);
+    }
+  }
+
+  /** Of a publish they are known when its exchange is as it will find it. */
+  async #lanesToStart(entry: Entry, held: HeldLanes) {
+    try {
+      return await this.#lanesmith.lanesOf(entry, held);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) this.#breaks(entry, error);
+      else entry.retryAtMs = this.#context.now() + FIRST_PAUSE_MS * 5;
+      return undefined;
     }
   }
 
   #start(entry: Entry): void {
     entry.isRunning = true;
     const running = this.#perform(entry).finally(() => {
+      entry.isRunning = false;
       this.#running.delete(running);
     });
     this.#running.add(running);
   }
 
   async #perform(entry: Entry): Promise<void> {
-    const { id } = entry.command;
-    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-      try {
-        await performCommand(this.#context, entry.command, entry.queue);
-        this.#entries = this.#entries.filter((one) => one !== entry);
-        return;
-      } catch (error) {
-        if (!(error instanceof Unavailable)) {
-          console.error(error);
-          this.broken.add(id);
-          entry.isRunning = false;
-          return;
-        }
-      }
-      if (this.#context.now() + pauseMs >= this.#context.stopAtMs) {
-        // It keeps its queues to itself for the rest of the run.
-        return;
-      }
-      await sleep(pauseMs);
+    if (entry.command === undefined) throw new Error("what cannot be read is not started");
+    try {
+      await performCommand(this.#context, entry.command, entry.queue);
+      this.#entries = this.#entries.filter((one) => one !== entry);
+      if (entry.command.lanes.changes.length > 0) this.#lanesmith.forget();
+    } catch (error) {
+      if (!(error instanceof Unavailable)) return this.#breaks(entry, error);
+      // Its queues are its own until then; the place is free for others.
+      entry.pauseMs = Math.min(Math.max(entry.pauseMs * 2, FIRST_PAUSE_MS), LONGEST_PAUSE_MS);
+      entry.retryAtMs = this.#context.now() + entry.pauseMs;
     }
   }
 
-  /** The queues of a publish as it is routed now: whatever could route it otherwise comes after it, or is done. */
-  async #lanesOf({ command, queue }: Entry): Promise<Lanes> {
-    if (queue !== undefined) return { queues: [queue] };
-    if (command.kind !== "publish") return command.lanes;
-    const requested = await loadRequest(this.#context, command);
-    if (requested?.request.kind !== "publish") return command.lanes;
-    const { exchange, routingKey } = requested.request;
-    const { router, store } = this.#context;
-    const routes = (await router.route(store, exchange, routingKey, requested.messages)) ?? [];
-    return {
-      ...command.lanes,
-      queues: [...new Set(routes.flatMap((queues) => [...queues.values()].map(({ name }) => name)))],
-    };
+  #breaks(entry: Entry, error: unknown): void {
+    console.error(error);
+    this.broken.add(entry.id);
   }
 }
-
-const entriesOf = (command: StoredCommand): readonly Entry[] => {
-  const entry = { command, lanes: undefined, isRunning: false };
-  if (command.kind !== "settle") return [{ ...entry, queue: undefined }];
-  return command.lanes.queues.map((queue) => ({ ...entry, queue }));
-};

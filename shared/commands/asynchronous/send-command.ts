@@ -3,10 +3,12 @@ import type { EnqueueAnswer } from "../../domain/enqueued.ts";
 import type { Message } from "../../domain/message.ts";
 import { isRefusal, type Refusal } from "../../domain/refusal.ts";
 import type { SessionRef } from "../../domain/session.ts";
+import { Unavailable } from "../../store/port.ts";
 import { withIds } from "../by-durability.ts";
 import type { Context } from "../context.ts";
 import { type Deferred, findAnswer, type Idempotency, rememberAnswer } from "../idempotency.ts";
 import { newMessageIdBase } from "../new-run.ts";
+import { toldAgain } from "../put-behind.ts";
 import { storeCommand } from "./store-command.ts";
 
 export interface Sending {
@@ -22,7 +24,7 @@ export const sendCommand = async (
   { session, request, messages = [], idempotency }: Sending,
 ): Promise<Deferred | EnqueueAnswer | Refusal> => {
   const known = idempotency && (await findAnswer(context, idempotency));
-  if (known !== undefined) return known;
+  if (known !== undefined) return toldAgain(context, { session, idempotency }, known);
   const stored = await storeCommand(context, {
     session,
     audience: "session",
@@ -34,6 +36,6 @@ export const sendCommand = async (
   });
   if (stored !== "known") return isRefusal(stored) ? stored : { commandId: stored.id };
   const twin = idempotency && (await findAnswer(context, idempotency));
-  if (twin === undefined) throw new Error("what is known is remembered");
-  return twin;
+  if (twin === undefined) throw new Unavailable("the same request was just given up");
+  return toldAgain(context, { session, idempotency }, twin);
 };

@@ -116,6 +116,9 @@ const partsOf = ({ deliveryIds }: Settle): readonly Part[] => {
   );
 };
 
+/** What is noted of it; the rest has not been reached. */
+export const resultSoFar = (request: Settle, noted: Noted): Result => result(request, partsOf(request), noted);
+
 /** Each outcome in the place where its delivery was named. */
 const result = ({ verb, deliveryIds }: Settle, parts: readonly Part[], noted: Noted): Result => {
   const outcomes = new Map(

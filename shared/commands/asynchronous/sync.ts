@@ -3,7 +3,7 @@ import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { fence } from "../../domain/session.ts";
 import type { Context } from "../context.ts";
 import { loadSession } from "../sessions/liveness.ts";
-import { openCommands } from "./open-commands.ts";
+import { firstOpen, openCommands } from "./open-commands.ts";
 import { wake } from "./wake.ts";
 
 export interface Synced {
@@ -30,14 +30,12 @@ export const sync = async (
   const fenced = epoch === undefined ? undefined : fence(session, { name, epoch }, context.now());
   if (fenced !== undefined) return fenced;
   const untilMs = Math.min(context.now() + waitSeconds * 1000, context.stopAtMs);
+  const through = session.commands;
   let isWoken = false;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-    const open = await openThrough(context, name, session.commands);
-    const isOver = context.now() + pauseMs > untilMs;
-    const [first] = open;
-    if (first === undefined || isOver) {
-      return { through: session.commands, open: open.slice(0, LISTED), hasMore: open.length > LISTED };
-    }
+    const first = await firstOpen(context, name);
+    if (first === undefined || first > through) return { through, open: [], hasMore: false };
+    if (context.now() + pauseMs > untilMs) return { through, ...(await listOpen(context, name, through)) };
     // Its wake may have been lost.
     if (!isWoken) await wake(context, name, first);
     isWoken = true;
@@ -45,14 +43,14 @@ export const sync = async (
   }
 };
 
-/** Those that are open up to an id: as many as are listed, and one more. */
-const openThrough = async (context: Context, session: string, through: number): Promise<readonly number[]> => {
-  const open: number[] = [];
-  for await (const page of openCommands(context, session)) {
-    for (const { id } of page) {
-      if (id > through || open.length > LISTED) return open;
-      open.push(id);
-    }
+const listOpen = async (
+  context: Context,
+  session: string,
+  through: number,
+): Promise<Pick<Synced, "open" | "hasMore">> => {
+  for await (const page of openCommands(context, session, 0, LISTED + 1)) {
+    const open = page.map(({ id }) => id).filter((id) => id <= through);
+    return { open: open.slice(0, LISTED), hasMore: open.length > LISTED };
   }
-  return open;
+  return { open: [], hasMore: false };
 };

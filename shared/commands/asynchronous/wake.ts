@@ -7,6 +7,8 @@ export interface Wake {
   readonly kind: "wake";
   readonly session: string;
   readonly command: number;
+  /** It is in a group of its own. */
+  readonly isAlone?: true;
 }
 
 /** Wakes the worker for a command. Lost, the schedule does it: the command is stored. */
@@ -19,9 +21,15 @@ export const wake = async (context: Context, session: string, command: number): 
 };
 
 /** As `wake`; throws `Unavailable` when the worker may not hear of it. */
-export const wakeSurely = async (context: Context, session: string, command: number): Promise<void> => {
-  const body: Wake = { kind: "wake", session, command };
+export const wakeSurely = async (
+  context: Context,
+  session: string,
+  command: number,
+  isAlone = false,
+): Promise<void> => {
+  const body: Wake = { kind: "wake", session, command, ...(isAlone && { isAlone }) };
   // Never the same id: what a worker leaves open is sent anew, and must not be taken for what it has just received.
   const id = `${session}#${command}#${randomBytes(6).toString("base64url")}`;
-  await context.commandQueue.send([{ group: session, id, body: JSON.stringify(body) }]);
+  const group = isAlone ? `${session}#${command}` : session;
+  await context.commandQueue.send([{ group, id, body: JSON.stringify(body) }]);
 };

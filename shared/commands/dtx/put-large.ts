@@ -8,7 +8,9 @@ import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { parseXid, type Xid } from "../../domain/xid.ts";
 import { deleteBlock, putBlock, putNewBranch } from "../../records/branch.ts";
 import { idempotencyKey, partitionName } from "../../records/keys.ts";
-import { Unavailable } from "../../store/port.ts";
+import type { Write } from "../../records/write.ts";
+import { type Commit, Unavailable } from "../../store/port.ts";
+import { Superseded } from "../asynchronous/guarded-store.ts";
 import { besideOf } from "../beside.ts";
 import type { Context } from "../context.ts";
 import { type Deferred, findAnswer, rememberAnswer } from "../idempotency.ts";
@@ -22,6 +24,7 @@ import { becameOn, type Listed, listAdds } from "./enqueue.ts";
 import { loadQueues, takePositions } from "./gather.ts";
 import { canReserve, makeRoomForBranch, RESERVATIONS, reservations } from "./room.ts";
 
+const QUEUES_AT_ONCE = 16;
 /** How often room is made on ring queues that others fill at the same time. */
 const ROUNDS_FOR_ROOM = 8;
 /** Beside their reservations stand the branch, the answer's memory and the command. */
@@ -36,14 +39,20 @@ const RECORDS_PER_BLOCK = 80;
  */
 export const putLarge = async (context: Context, put: Put): Promise<EnqueueAnswer | Deferred | Refusal | "gone"> => {
   const xid = ownXid();
-  const listed = await Promise.all(put.targets.map((target) => listAdds(context, target, xid, put.session)));
+  const listed: Listed[] = [];
+  // A few queues at a time: the copies of large bodies would not fit in memory all at once.
+  for (let at = 0; at < put.targets.length; at += QUEUES_AT_ONCE) {
+    const some = put.targets.slice(at, at + QUEUES_AT_ONCE);
+    listed.push(...(await Promise.all(some.map((target) => listAdds(context, target, xid, put.session)))));
+  }
   const adds = listed.flatMap((one) => one.adds);
-  const decided = await decide(context, put, xid, listed, adds);
-  if (decided === "gone" || !("branch" in decided)) {
+  const decided = await decideOrSuperseded(context, put, xid, listed, adds);
+  if (decided instanceof Superseded || decided === "gone" || !("branch" in decided)) {
     await deleteChunksOf(
       context,
       adds.map((add) => add.payload),
     );
+    if (decided instanceof Superseded) throw decided;
     return decided;
   }
   try {
@@ -61,6 +70,15 @@ const ownXid = (): Xid => {
   const xid = parseXid(`2147483647.${randomBytes(16).toString("hex")}.`);
   if (xid === undefined) throw new Error("an xid of our own is none");
   return xid;
+};
+
+const decideOrSuperseded = async (...given: Parameters<typeof decide>) => {
+  try {
+    return await decide(...given);
+  } catch (error) {
+    if (error instanceof Superseded) return error;
+    throw error;
+  }
 };
 
 interface Decided {
@@ -96,16 +114,14 @@ const decide = async (
       true,
     );
     const { idempotency } = put;
-    const commit = await context.store.commit([
+    const commit = await commitOf(context, branch, [
       putNewBranch(branch),
       ...reserving,
       ...(idempotency === undefined ? [] : [rememberAnswer(idempotency, answer, context.now())]),
       ...besideOf(context, { kind: "enqueued", answer }, { branch: xid }),
     ]);
     if (commit.done) return { branch, answer };
-    await eachOf(branch.blocks, async (block) => {
-      await context.store.commit([deleteBlock(branch, block)]);
-    });
+    await forgetAside(context, branch);
     const key = idempotency && idempotencyKey(idempotency.principal, idempotency.key);
     const isRepeat = key !== undefined && commit.failures.some(({ write }) => write.key.pk === key.pk);
     const known = isRepeat && idempotency !== undefined ? await findAnswer(context, idempotency) : undefined;
@@ -113,6 +129,21 @@ const decide = async (
   }
   return fullOf(listed);
 };
+
+/** What another attempt has decided already leaves this one's blocks to nobody. */
+const commitOf = async (context: Context, branch: Branch, writes: readonly Write[]): Promise<Commit> => {
+  try {
+    return await context.store.commit(writes);
+  } catch (error) {
+    if (error instanceof Superseded) await forgetAside(context, branch);
+    throw error;
+  }
+};
+
+const forgetAside = (context: Context, branch: Branch): Promise<void> =>
+  eachOf(branch.blocks, async (block) => {
+    await context.store.commit([deleteBlock(branch, block)]);
+  });
 
 const fullOf = (listed: readonly Listed[]): Refusal =>
   refuse("resource-limit-exceeded", `one of the ${listed.length} queues is full`);

@@ -4,9 +4,9 @@ import type { Message } from "../../domain/message.ts";
 import { type Queue, type QueueRef, queueName } from "../../domain/queue.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { countUnroutable } from "../../records/exchange.ts";
+import { named } from "../by-durability.ts";
 import type { Context } from "../context.ts";
-import type { Deferred } from "../idempotency.ts";
-import { newMessageIdBase } from "../new-run.ts";
+import { callId, type Deferred } from "../idempotency.ts";
 import { eachOf } from "../payload.ts";
 import { type Putting, put, type Routed, type Target } from "../put.ts";
 import { ensureRecord } from "./ensure-record.ts";
@@ -25,11 +25,8 @@ export interface Publish extends Omit<Putting, "request"> {
  * counted; of a mandatory publish, nothing is put then.
  */
 export const publish = (context: Context, call: Publish): Promise<EnqueueAnswer | Deferred | Refusal> =>
-  put(
-    context,
-    { ...call, request: requestOf(call) },
-    (fresh) => route(context, call, fresh),
-    (routed) => countDropped(context, call.exchange, routed),
+  put(context, { ...call, request: requestOf(call) }, routeFor(context, call), (routed) =>
+    countDropped(context, call.exchange, routed),
   );
 
 const requestOf = ({ exchange, routingKey, mandatory }: Publish): Request => ({
@@ -39,7 +36,13 @@ const requestOf = ({ exchange, routingKey, mandatory }: Publish): Request => ({
   mandatory,
 });
 
-const route = async (context: Context, call: Publish, fresh: boolean): Promise<Routed | Refusal> => {
+/** A message has one id wherever it goes, and however often it is routed. */
+const routeFor = (context: Context, call: Publish) => {
+  const id = callId(call.idempotency);
+  return (fresh: boolean) => route(context, call, id, fresh);
+};
+
+const route = async (context: Context, call: Publish, id: string, fresh: boolean): Promise<Routed | Refusal> => {
   const { exchange, routingKey, mandatory } = call;
   const routes = await context.router.route(context.store, exchange, routingKey, call.messages);
   if (routes === undefined) return missingExchange(exchange);
@@ -52,7 +55,9 @@ const route = async (context: Context, call: Publish, fresh: boolean): Promise<R
       some.length < lost.length ? `${some.join(", ")} and ${lost.length - some.length} more` : some.join(", ");
     return refuse("no-route", `exchange ${exchange} routes to no queue: ${list}`);
   }
-  const messages = call.messages.map((message, i) => (reached[i]?.length === 1 ? message : named(message)));
+  const messages = call.messages.map((message, i) =>
+    reached[i]?.length === 1 ? message : named(message, `${id}-${i}`),
+  );
   const targets = new Map<Queue, Message[]>();
   for (const [i, own] of reached.entries()) {
     const message = messages[i];
@@ -68,12 +73,6 @@ const route = async (context: Context, call: Publish, fresh: boolean): Promise<R
 
 /** Messages that one refusal names. */
 const LISTED = 20;
-
-/** A message has one id wherever it goes. */
-const named = (message: Message): Message =>
-  message.properties.messageId === undefined
-    ? { ...message, properties: { ...message.properties, messageId: newMessageIdBase() } }
-    : message;
 
 /** The queues that bindings name, as far as that life of them is not over. */
 const liveQueues = async (
