@@ -80,61 +80,75 @@ export interface Progress {
 /** What a completion says: a result, or the refusal. */
 export type Outcome = Result | Refusal;
 
-/** What a command touches. */
+/** What a command touches: it waits for earlier ones that touch the same. */
 export interface Lanes {
+  /** Queues whose messages it puts or settles. */
   readonly queues: readonly string[];
-  /** The exchange whose bindings say where it goes. */
-  readonly routes?: string;
-  /** The exchanges that it changes, or that it needs as they are. */
+  /** Queues that it makes, deletes, or needs to be there. */
+  readonly names: readonly string[];
+  /** Exchanges whose bindings say where it goes. */
+  readonly routes: readonly string[];
+  /** Exchanges that it changes, or needs as they are. */
   readonly changes: readonly string[];
 }
 
-/** The lanes of a request; those of a publish need its routing as well. */
+const nothing: Lanes = { queues: [], names: [], routes: [], changes: [] };
+
+/** The lanes that a request names; publishes touch queues as well, and alternates may be touched that no request names. */
 export const lanesOf = (request: Request): Lanes => {
   switch (request.kind) {
     case "enqueue":
+      return { ...nothing, queues: [request.queue] };
     case "declare-queue":
     case "delete-queue":
-      return { queues: [request.queue], changes: [] };
+      return { ...nothing, queues: [request.queue], names: [request.queue] };
     case "publish":
-      return { queues: [], routes: request.exchange, changes: [] };
+      return { ...nothing, routes: [request.exchange] };
     case "settle": {
       const queues = request.deliveryIds.flatMap((id) => parseDelivery(id)?.run.name ?? []);
-      return { queues: [...new Set(queues)], changes: [] };
+      return { ...nothing, queues: [...new Set(queues)] };
     }
     case "declare-exchange": {
       const { alternateExchange } = request.settings;
-      return { queues: [], changes: [request.exchange, ...(alternateExchange === null ? [] : [alternateExchange])] };
+      return { ...nothing, changes: [request.exchange, ...(alternateExchange === null ? [] : [alternateExchange])] };
     }
     case "delete-exchange":
-      return { queues: [], changes: [request.exchange] };
+      return { ...nothing, changes: [request.exchange] };
     case "bind":
     case "unbind":
-      return { queues: [request.binding.queue], changes: [request.binding.exchange] };
+      return { ...nothing, names: [request.binding.queue], changes: [request.binding.exchange] };
   }
 };
+
+/** The lanes of the part of a settle that one queue has. */
+export const laneOfQueue = (queue: string): Lanes => ({ ...nothing, queues: [queue] });
 
 /** The lanes that open commands hold, for whatever comes after them. */
 export class HeldLanes {
   readonly #queues = new Set<string>();
+  readonly #names = new Set<string>();
   readonly #routes = new Set<string>();
   readonly #changes = new Set<string>();
 
-  /** Whether some exchange is to be changed: where a publish goes is not known before that, for it may be an alternate. */
-  get changesRouting(): boolean {
-    return this.#changes.size > 0;
+  /** Whether the exchange is to be changed: how it routes is not known before. */
+  changes(exchange: string): boolean {
+    return this.#changes.has(exchange);
   }
 
   /** Whether a command must wait. Publishes by one exchange go side by side; changes of it go alone. */
-  block({ queues, routes, changes }: Lanes): boolean {
-    if (queues.some((queue) => this.#queues.has(queue))) return true;
-    if (routes !== undefined && this.changesRouting) return true;
-    return changes.some((exchange) => this.#changes.has(exchange) || this.#routes.has(exchange));
+  block({ queues, names, routes, changes }: Lanes): boolean {
+    return (
+      queues.some((queue) => this.#queues.has(queue)) ||
+      names.some((queue) => this.#names.has(queue)) ||
+      routes.some((exchange) => this.#changes.has(exchange)) ||
+      changes.some((exchange) => this.#changes.has(exchange) || this.#routes.has(exchange))
+    );
   }
 
-  hold({ queues, routes, changes }: Lanes): void {
+  hold({ queues, names, routes, changes }: Lanes): void {
     for (const queue of queues) this.#queues.add(queue);
-    if (routes !== undefined) this.#routes.add(routes);
+    for (const queue of names) this.#names.add(queue);
+    for (const exchange of routes) this.#routes.add(exchange);
     for (const exchange of changes) this.#changes.add(exchange);
   }
 }

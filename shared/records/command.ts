@@ -1,6 +1,6 @@
 /**
  * Commands that are open, and what became of those that are not. A command: `ep` epoch, `au` audience, `k` kind of the
- * request, `l` lanes (JSON: queues, routes, changes), `b` payload inline or `p` its owner and `f` the firsts of its chunks (the request
+ * request, `l` lanes (JSON: queues, names, routes, changes), `b` payload inline or `p` its owner and `f` the firsts of its chunks (the request
  * as JSON is its first message, the messages follow), and what is over of it already: `a` answer, `x` branch, `o` outcomes.
  */
 import type { Audience, Lanes, Progress, Request } from "../domain/command.ts";
@@ -19,21 +19,21 @@ export interface StoredCommand {
   readonly id: number;
   readonly audience: Audience;
   readonly kind: Request["kind"];
-  /** Those of a publish without its queues. */
+  /** As far as the request names them. */
   readonly lanes: Lanes;
   readonly payload: Payload;
   /** `answer` as the command packed it. */
   readonly progress: Omit<Progress, "answer"> & { readonly answer?: Uint8Array };
 }
 
-export const putCommand = (command: Omit<StoredCommand, "progress">): Write => ({
+export const putCommand = ({ lanes, ...command }: Omit<StoredCommand, "progress">): Write => ({
   kind: "put",
   key: commandKey(command.session, command.id),
   item: {
     ep: command.epoch,
     au: command.audience,
     k: command.kind,
-    l: JSON.stringify([command.lanes.queues, command.lanes.routes ?? null, command.lanes.changes]),
+    l: JSON.stringify([lanes.queues, lanes.names, lanes.routes, lanes.changes]),
     ...payloadAttributes(command.payload),
     ...(command.kind === "settle" && { o: {} }),
   },
@@ -102,14 +102,14 @@ export const noteOutcomes = (
 });
 
 export const readCommand = (item: Item): StoredCommand => {
-  const [queues, routes, changes] = json(item, "l") as [string[], string | null, string[]];
+  const [queues = [], names = [], routes = [], changes = []] = json(item, "l") as string[][];
   return {
     session: text(item, "pk").slice("SESSION#".length),
     id: Number(text(item, "sk").slice(commandPrefix.length)),
     epoch: whole(item, "ep"),
     audience: audienceOf(item),
     kind: text(item, "k") as Request["kind"],
-    lanes: { queues, changes, ...(routes !== null && { routes }) },
+    lanes: { queues, names, routes, changes },
     payload: payloadOf(item),
     progress: {
       ...("a" in item && { answer: bytes(item, "a") }),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { HeldLanes, type Lanes, lanesOf, type Request } from "../../shared/domain/command.ts";
+import { HeldLanes, type Lanes, laneOfQueue, lanesOf, type Request } from "../../shared/domain/command.ts";
 import { deliveryId } from "../../shared/domain/delivery.ts";
 import { isPersisted } from "../../shared/domain/durability.ts";
 import { isHandedOn } from "../../shared/domain/enqueued.ts";
@@ -43,60 +43,62 @@ describe("what a command touches", () => {
     deliveryId({ run: { name, generation: "g", partition: 0, position: 0 }, index: 0, token: "t" });
   const settings = { type: "direct", alternateExchange: null } as const;
   const binding = { exchange: "x", queue: "q", key: "k" };
-  it.each<[string, Request, Lanes]>([
-    ["enqueue", { kind: "enqueue", queue: "q" }, { queues: ["q"], changes: [] }],
-    ["declare", { kind: "declare-queue", queue: "q", settings: defaultSettings }, { queues: ["q"], changes: [] }],
-    ["delete", { kind: "delete-queue", queue: "q", ifEmpty: false, ifUnused: false }, { queues: ["q"], changes: [] }],
-    [
-      "publish",
-      { kind: "publish", exchange: "x", routingKey: "k", mandatory: false },
-      { queues: [], routes: "x", changes: [] },
-    ],
+  const none: Lanes = { queues: [], names: [], routes: [], changes: [] };
+  it.each<[string, Request, Partial<Lanes>]>([
+    ["enqueue", { kind: "enqueue", queue: "q" }, { queues: ["q"] }],
+    ["declare", { kind: "declare-queue", queue: "q", settings: defaultSettings }, { queues: ["q"], names: ["q"] }],
+    ["delete", { kind: "delete-queue", queue: "q", ifEmpty: false, ifUnused: false }, { queues: ["q"], names: ["q"] }],
+    ["publish", { kind: "publish", exchange: "x", routingKey: "k", mandatory: false }, { routes: ["x"] }],
     [
       "accept",
       { kind: "settle", verb: "accept", deliveryIds: [idOn("a"), idOn("b"), idOn("a")], delaySeconds: 0 },
-      { queues: ["a", "b"], changes: [] },
+      { queues: ["a", "b"] },
     ],
-    ["of an exchange's declare", { kind: "declare-exchange", exchange: "x", settings }, { queues: [], changes: ["x"] }],
+    ["what is no delivery", { kind: "settle", verb: "reject", deliveryIds: ["?"], delaySeconds: 0 }, {}],
+    ["an exchange's declare", { kind: "declare-exchange", exchange: "x", settings }, { changes: ["x"] }],
     [
-      "of a declare that names an alternate",
+      "a declare that names an alternate",
       { kind: "declare-exchange", exchange: "x", settings: { type: "direct", alternateExchange: "y" } },
-      { queues: [], changes: ["x", "y"] },
+      { changes: ["x", "y"] },
     ],
-    ["of its delete", { kind: "delete-exchange", exchange: "x" }, { queues: [], changes: ["x"] }],
-    ["bind", { kind: "bind", binding, arguments: {} }, { queues: ["q"], changes: ["x"] }],
-    ["unbind", { kind: "unbind", binding }, { queues: ["q"], changes: ["x"] }],
+    ["an exchange's delete", { kind: "delete-exchange", exchange: "x" }, { changes: ["x"] }],
+    ["bind", { kind: "bind", binding, arguments: {} }, { names: ["q"], changes: ["x"] }],
+    ["unbind", { kind: "unbind", binding }, { names: ["q"], changes: ["x"] }],
   ])("%s", (_, request, lanes) => {
-    expect(lanesOf(request)).toEqual(lanes);
+    expect(lanesOf(request)).toEqual({ ...none, ...lanes });
   });
 
-  it("leaves out what is no delivery", () => {
-    const request = { kind: "settle", verb: "reject", deliveryIds: ["?"], delaySeconds: 0 } as const;
-    expect(lanesOf(request)).toEqual({ queues: [], changes: [] });
+  it("the part of a settle that one queue has", () => {
+    expect(laneOfQueue("q")).toEqual({ ...none, queues: ["q"] });
   });
-});
 
-describe("a command waits", () => {
-  const queues = (...names: string[]): Lanes => ({ queues: names, changes: [] });
-  const routed: Lanes = { queues: ["q"], routes: "x", changes: [] };
-  const changing: Lanes = { queues: [], changes: ["x"] };
+  const lanes = (some: Partial<Lanes>): Lanes => ({ ...none, ...some });
   it.each<[string, Lanes, Lanes, boolean]>([
-    ["behind one of its queue", queues("a"), queues("a"), true],
-    ["behind one of one of its queues", queues("a", "b"), queues("c", "b"), true],
-    ["for none of another queue", queues("a"), queues("b"), false],
-    ["for none that touches nothing", queues(), queues("a"), false],
-    ["to be routed as the exchange will be", changing, routed, true],
-    ["to change an exchange until what came before is routed by it", routed, changing, true],
-    ["to change an exchange after another change of it", changing, changing, true],
-    ["not for another publish by the exchange", { queues: ["p"], routes: "x", changes: [] }, routed, false],
-    ["for the change of any exchange: it may be an alternate", { queues: [], changes: ["y"] }, routed, true],
-    ["not to change another exchange", { queues: [], changes: ["y"] }, changing, false],
-    ["not to change an exchange while another one routes", { queues: [], routes: "y", changes: [] }, changing, false],
-    ["for no exchange when it asks none", changing, queues("a"), false],
-  ])("%s", (_, earlier, later, waits) => {
+    ["behind one of its queue", lanes({ queues: ["a"] }), lanes({ queues: ["a"] }), true],
+    ["behind one of one of its queues", lanes({ queues: ["a", "b"] }), lanes({ queues: ["c", "b"] }), true],
+    ["for none of another queue", lanes({ queues: ["a"] }), lanes({ queues: ["b"] }), false],
+    ["for none when it touches nothing", lanes({}), lanes({ queues: ["a"] }), false],
+    ["to bind a queue until it is declared", lanes({ queues: ["a"], names: ["a"] }), lanes({ names: ["a"] }), true],
+    ["to delete a queue until it is bound", lanes({ names: ["a"] }), lanes({ queues: ["a"], names: ["a"] }), true],
+    ["not to bind a queue while messages come to it", lanes({ queues: ["a"] }), lanes({ names: ["a"] }), false],
+    ["not to enqueue while the queue is bound", lanes({ names: ["a"] }), lanes({ queues: ["a"] }), false],
+    ["to be routed as an exchange will be", lanes({ changes: ["x"] }), lanes({ routes: ["y", "x"] }), true],
+    [
+      "to change an exchange until what came before is routed",
+      lanes({ routes: ["x"] }),
+      lanes({ changes: ["x"] }),
+      true,
+    ],
+    ["to change an exchange after another change", lanes({ changes: ["x"] }), lanes({ changes: ["y", "x"] }), true],
+    ["not for another publish by the exchange", lanes({ routes: ["x"] }), lanes({ routes: ["x"] }), false],
+    ["not for the change of another exchange", lanes({ changes: ["x"] }), lanes({ routes: ["y"] }), false],
+    ["not to change another exchange", lanes({ changes: ["x"] }), lanes({ changes: ["y"] }), false],
+    ["not to change an exchange while another one routes", lanes({ routes: ["x"] }), lanes({ changes: ["y"] }), false],
+  ])("a command waits %s", (_, earlier, later, waits) => {
     const held = new HeldLanes();
     expect(held.block(later)).toBe(false);
     held.hold(earlier);
     expect(held.block(later)).toBe(waits);
+    for (const exchange of ["x", "y"]) expect(held.changes(exchange)).toBe(earlier.changes.includes(exchange));
   });
 });

@@ -50,10 +50,12 @@ const commands: fc.Arbitrary<Omit<StoredCommand, "progress">> = fc.record({
   id: ids,
   audience: fc.constantFrom(...audiences),
   kind: fc.constantFrom(...kinds),
-  lanes: fc.record(
-    { queues: fc.array(names, { maxLength: 4 }), routes: names, changes: fc.array(names, { maxLength: 3 }) },
-    { requiredKeys: ["queues", "changes"] },
-  ),
+  lanes: fc.record({
+    queues: fc.array(names, { maxLength: 4 }),
+    names: fc.array(names, { maxLength: 2 }),
+    routes: fc.array(names, { maxLength: 2 }),
+    changes: fc.array(names, { maxLength: 2 }),
+  }),
   payload: payloads,
 });
 
@@ -160,7 +162,7 @@ describe("a command's record", () => {
       id: 1,
       audience: "session",
       kind: "enqueue",
-      lanes: { queues: [], changes: [] },
+      lanes: { queues: [], names: [], routes: [], changes: [] },
       payload: { kind: "inline", bytes: new Uint8Array(1) },
     } as const;
     const read = () => readCommand(asStored(command, wrong));

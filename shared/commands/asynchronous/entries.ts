@@ -1,5 +1,5 @@
 /** The commands of a line as one run of it knows them, and what each touches. */
-import type { HeldLanes, Lanes } from "../../domain/command.ts";
+import { type HeldLanes, type Lanes, laneOfQueue } from "../../domain/command.ts";
 import type { Message } from "../../domain/message.ts";
 import type { StoredCommand } from "../../records/command.ts";
 import type { Context } from "../context.ts";
@@ -12,7 +12,7 @@ export interface Entry {
   /** Undefined when its record cannot be read. */
   readonly command: StoredCommand | undefined;
   readonly queue: string | undefined;
-  /** Of a publish, undefined as long as it is not known. */
+  /** Undefined as long as they are not known: of a publish, and of the delete of an exchange, which may have an alternate. */
   lanes: Lanes | undefined;
   isRunning: boolean;
   /** Not before; 0: at once. */
@@ -23,9 +23,9 @@ export interface Entry {
 export const entriesOf = ({ id, command }: Opened): readonly Entry[] => {
   const entry = { id, command, queue: undefined, isRunning: false, retryAtMs: 0, pauseMs: 0 };
   if (command === undefined) return [{ ...entry, lanes: undefined }];
-  if (command.kind === "publish") return [{ ...entry, lanes: undefined }];
+  if (command.kind === "publish" || command.kind === "delete-exchange") return [{ ...entry, lanes: undefined }];
   if (command.kind !== "settle") return [{ ...entry, lanes: command.lanes }];
-  return command.lanes.queues.map((queue) => ({ ...entry, queue, lanes: { queues: [queue], changes: [] } }));
+  return command.lanes.queues.map((queue) => ({ ...entry, queue, lanes: laneOfQueue(queue) }));
 };
 
 /** What routing looks at in a publish. */
@@ -38,7 +38,7 @@ interface Routing {
 /** The queues that a publish was routed to may be so old before it is routed again, in ms: others bind too. */
 const FRESH_MS = 1_000;
 
-/** Finds the lanes of publishes, each read once. */
+/** Finds the lanes that no request names, each publish read once. */
 export class Lanesmith {
   readonly #context: Context;
   readonly #routings = new Map<number, Routing>();
@@ -57,17 +57,27 @@ export class Lanesmith {
   async lanesOf(entry: Entry, held: HeldLanes): Promise<Lanes | undefined> {
     const { command, id } = entry;
     if (command === undefined) return undefined;
-    if (command.kind !== "publish") return entry.lanes;
-    if (held.changesRouting) return undefined;
+    if (command.kind !== "publish" && command.kind !== "delete-exchange") return entry.lanes;
     const known = this.#known.get(id);
     const nowMs = this.#context.now();
     // As long as it waits for its queues it need not be routed again.
     const isFresh = known !== undefined && (nowMs - known.atMs < FRESH_MS || held.block(known.lanes));
-    if (isFresh) return known.lanes;
-    const lanes = { ...command.lanes, queues: await this.#queuesOf(command) };
-    this.#known.set(id, { lanes, atMs: nowMs });
+    const lanes = isFresh ? known.lanes : await this.#find(command, held);
+    if (lanes === undefined || lanes.routes.some((exchange) => held.changes(exchange))) return undefined;
+    if (!isFresh) this.#known.set(id, { lanes, atMs: nowMs });
     entry.lanes = lanes;
     return lanes;
+  }
+
+  async #find(command: StoredCommand, held: HeldLanes): Promise<Lanes | undefined> {
+    const [exchange = ""] = [...command.lanes.routes, ...command.lanes.changes];
+    if (held.changes(exchange)) return undefined;
+    const { router, store } = this.#context;
+    if (command.kind === "delete-exchange") {
+      return { ...command.lanes, changes: await router.chainOf(store, exchange) };
+    }
+    const [queues, routes] = [await this.#queuesOf(command), await router.chainOf(store, exchange)];
+    return { ...command.lanes, queues, routes };
   }
 
   async #queuesOf(command: StoredCommand): Promise<readonly string[]> {

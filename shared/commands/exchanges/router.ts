@@ -42,6 +42,12 @@ export class Router {
     return messages.map((message, i) => found.get(message) ?? routes[i] ?? new Map());
   }
 
+  /** The exchange and its alternates, the alternate's alternate and so on, in order; itself alone where there is none. */
+  async chainOf(store: Store, name: string): Promise<readonly string[]> {
+    const alternate = (await findExchange(store, name))?.alternateExchange ?? null;
+    return alternate === null ? [name] : [name, ...(await this.chainOf(store, alternate))];
+  }
+
   async #find(store: Store, name: string): Promise<Known | undefined> {
     for (let round = 0; round < ROUNDS; round++) {
       const exchange = await findExchange(store, name);
