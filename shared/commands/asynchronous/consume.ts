@@ -50,8 +50,11 @@ const isDone = async (context: Context, message: Wake, runs: Map<string, Ran>): 
   return true;
 };
 
-/** Deliveries after which it is not run once more before it is given up: what it does may be what stops the worker. */
-const LAST_RUNS = 3;
+/**
+ * Deliveries after which it is not run once more before it is given up: what it does may be what stops the worker. The
+ * count may go on from that of the first queue, which is 10.
+ */
+const LAST_RUNS = 13;
 
 /**
  * As `consumeCommands`, of what was delivered too often: it is run once more, and closed with its failure when it still cannot
