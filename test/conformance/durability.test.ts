@@ -102,8 +102,17 @@ describe("DUR: the one decision whether a message is persisted", () => {
     expect(await bodiesOf(one.client, queue)).toEqual([...bodies, ...bodies]);
   });
 
-  test("a full queue drops and counts what need not be persisted; a deleted one takes none", async () => {
+  test("a full queue drops and counts what need not be persisted, in the line of a session too; a deleted one takes none", async () => {
     const one = await fresh();
+    const s = await newSession(one.client);
+    const strict = await newQueue(one.client, ["1"], { maxMessages: 1, strictOrder: true });
+    expectOk(await s.enqueue(strict, [transient("2"), transient("3")]), 202);
+    const exchange = unique("exchange");
+    expectOk(await one.client.declareExchange(exchange, { type: "fanout" }), 201);
+    expectOk(await one.client.bind(exchange, { queue: strict }), 201);
+    expectOk(await s.publish(exchange, [transient("4")]), 202);
+    await one.runWorker();
+    expect(await one.client.stats(strict)).toMatchObject({ available: "1", enqueued: "4", settled: "3" });
     const full = await newQueue(one.client, ["1"], { maxMessages: 1 });
     expectOk(await one.client.enqueue(full, [transient("2")]), 202);
     const gone = await newQueue(one.client);

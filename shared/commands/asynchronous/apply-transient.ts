@@ -1,13 +1,12 @@
 import type { Message } from "../../domain/message.ts";
-import { partitionFor, type Queue } from "../../domain/queue.ts";
 import { isRefusal } from "../../domain/refusal.ts";
 import { putApplied } from "../../records/command.ts";
 import { appliedKey } from "../../records/keys.ts";
 import { decode } from "../../records/payload.ts";
-import { countEnqueued, countSettled } from "../../records/queue.ts";
 import type { Context } from "../context.ts";
 import { enqueueNow } from "../enqueue-now.ts";
 import { deleteChunksOf, loadMessages } from "../payload.ts";
+import { countDropped } from "./count-dropped.ts";
 import { GuardedStore, Superseded } from "./guarded-store.ts";
 import type { Transient } from "./hand-on.ts";
 
@@ -43,19 +42,6 @@ const applyOnce = async (context: Context, { id, session, queue: ref, bodies }: 
   // Room that comes later is for what was sent later.
   await guarded.store.commit([putApplied(id, context.now())]);
   await countDropped(context, queue, session, messages.length);
-};
-
-/** They were enqueued and dropped at once: both are counted, neither is to be seen. */
-const countDropped = async (
-  context: Context,
-  queue: Queue,
-  session: string | undefined,
-  messages: number,
-): Promise<void> => {
-  const partition = partitionFor(queue.settings, session, 0);
-  const at = { name: queue.name, generation: queue.generation, partition };
-  if ((await context.store.count(countEnqueued(at, messages))) === undefined) return;
-  await context.store.count(countSettled(at, messages, 0));
 };
 
 const messagesOf = async (context: Context, bodies: Transient["bodies"]): Promise<readonly Message[]> => {

@@ -24,6 +24,7 @@ import { declareQueue } from "../queues/declare.ts";
 import { deleteQueue } from "../queues/delete.ts";
 import { loadSession } from "../sessions/liveness.ts";
 import { closingWrites } from "./close-command.ts";
+import { countRefused } from "./count-dropped.ts";
 import { GuardedStore, Superseded } from "./guarded-store.ts";
 import { handOn } from "./hand-on.ts";
 import { loadRequest, type Requested } from "./load-request.ts";
@@ -71,6 +72,10 @@ const performOnce = async (context: Context, command: StoredCommand, queue: stri
   } else {
     const outcome = await outcomeOf({ ...context, store, beside }, command, requested);
     if (!store.isClosed) await store.commit(closing(outcome));
+    const isDropped = isRefusal(outcome) && outcome.refusal === "resource-limit-exceeded";
+    if (isDropped && command.audience === "nobody" && (request.kind === "enqueue" || request.kind === "publish")) {
+      await countRefused(context, command.session, request, requested.messages);
+    }
   }
   await deleteChunksOf(context, [command.payload]);
 };
