@@ -143,18 +143,22 @@ export const putCompletion = (
   { session, id, audience }: Pick<StoredCommand, "session" | "id" | "audience">,
   outcome: Uint8Array,
   nowMs: number,
-): Write => ({
-  kind: "put",
-  key: completionKey(session, id),
-  item: {
-    r: outcome,
-    ...(audience === "call" && { c: true }),
-    until: nowMs + SESSION_REMEMBERED_SECONDS * 1000,
-    ttl: Math.floor(nowMs / 1000) + SESSION_REMEMBERED_SECONDS,
-  },
-  require: [],
-  otherwise: "reload",
-});
+): Write => {
+  // A call that repeats its request may ask for a day, whoever resumes the session as long as that is remembered.
+  const seconds = audience === "call" ? REMEMBERED_SECONDS : SESSION_REMEMBERED_SECONDS;
+  return {
+    kind: "put",
+    key: completionKey(session, id),
+    item: {
+      r: outcome,
+      ...(audience === "call" && { c: true }),
+      until: nowMs + seconds * 1000,
+      ttl: Math.floor(nowMs / 1000) + seconds,
+    },
+    require: [],
+    otherwise: "reload",
+  };
+};
 
 export interface StoredCompletion {
   readonly id: number;
