@@ -57,11 +57,14 @@ export const unlistSession = (session: string): Write => ({
   otherwise: "reload",
 });
 
-/** Its effect is done for good, in this commit or before; no other attempt can do it again. */
-export const closeCommand = (command: Pick<StoredCommand, "session" | "id">): Write => ({
+/**
+ * Its effect is done for good, in this commit or before; no other attempt can do it again. Not `isDecided`: nor has another
+ * one noted its answer, which this one would have to give.
+ */
+export const closeCommand = (command: Pick<StoredCommand, "session" | "id">, isDecided: boolean): Write => ({
   kind: "delete",
   key: commandKey(command.session, command.id),
-  require: [present],
+  require: isDecided ? [present] : [present, { is: "lacks", path: ["a"] }],
   otherwise: "reload",
 });
 

@@ -100,7 +100,9 @@ describe("a command's record", () => {
   const key = { pk: "SESSION#s", sk: "COMMAND#00000000000000000007" };
 
   it("goes once, and only while it is there", () => {
-    expect(closeCommand(one)).toEqual({ kind: "delete", key, require: [{ is: "present" }], otherwise: "reload" });
+    const close = { kind: "delete", key, otherwise: "reload" };
+    expect(closeCommand(one, true)).toEqual({ ...close, require: [{ is: "present" }] });
+    expect(closeCommand(one, false)).toEqual({ ...close, require: [{ is: "present" }, { is: "lacks", path: ["a"] }] });
   });
 
   it("is given up only while nothing has come of it", () => {

@@ -80,11 +80,12 @@ const fail = async (context: Context, name: string, id: number): Promise<void> =
   if (item === undefined) return;
   const command = readable(() => readCommand(item));
   if (command === undefined) {
-    await context.store.commit([closeCommand({ session: name, id })]);
+    await context.store.commit([closeCommand({ session: name, id }, true)]);
     return;
   }
   const [session, outcome] = await Promise.all([loadSession(context, name), outcomeSoFar(context, command)]);
-  const commit = await context.store.commit(closingWrites(context, command, session, outcome));
+  const isDecided = command.progress.answer !== undefined;
+  const commit = await context.store.commit(closingWrites(context, command, session, outcome, isDecided));
   if (commit.done) await deleteChunksOf(context, [command.payload]);
 };
 

@@ -22,6 +22,11 @@ export class GuardedStore implements Store {
     return [...this.#landed].some(({ kind }) => kind === "delete");
   }
 
+  /** Something was noted in the guard by a commit of ours. */
+  get isNoted(): boolean {
+    return [...this.#landed].some(({ kind }) => kind === "update");
+  }
+
   /** Whether this write, of the guard, is in the table. */
   has(write: Write): boolean {
     return this.#landed.has(write);

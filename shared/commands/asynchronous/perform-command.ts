@@ -61,7 +61,9 @@ const performOnce = async (context: Context, command: StoredCommand, queue: stri
   ]);
   if (requested === undefined) throw new Superseded("its payload went with it");
   const store = new GuardedStore(context.store, commandKey(command.session, command.id));
-  const closing = (outcome: Outcome) => closingWrites(context, command, session, outcome);
+  // An attempt that finds its queue full may have met what another one has put there for the same command.
+  const closing = (outcome: Outcome) =>
+    closingWrites(context, command, session, outcome, command.progress.answer !== undefined || store.isNoted);
   const beside: Beside = (result, left) =>
     result.kind === "enqueued" && (left.branch !== undefined || left.isHandedOn === true)
       ? [noteAnswer(command, packed(result.answer), left.branch)]

@@ -1,0 +1,44 @@
+import { describe, expect, test } from "vitest";
+import { deferred } from "../support/client.ts";
+import { holdCalls } from "../support/held-calls.ts";
+import { useInProcessService } from "../support/in-process.ts";
+import { bodiesOf, expectOk, newQueue } from "../support/moves.ts";
+import { unique } from "../support/names.ts";
+
+const service = useInProcessService();
+
+describe("two workers at one command", () => {
+  test("one of which finds the queue full of what the other one has put there, tell what that one has decided", async () => {
+    const one = await service.process("one");
+    await one.restart();
+    const c = one.client;
+    const name = unique("session");
+    const exchange = unique("exchange");
+    expectOk(await c.declareExchange(exchange, { type: "fanout" }), 201);
+    const stored = await newQueue(c, [], { messageDurability: "always", maxMessages: 1 });
+    const handedOn = await newQueue(c, [], { messageDurability: "never" });
+    for (const queue of [stored, handedOn]) expectOk(await c.bind(exchange, { queue }), 201);
+    deferred(await (await c.attached(name)).later.publish(exchange, [{ body: "1" }]));
+    const begun: number[] = [];
+    const held = holdCalls(one, ({ request: { lambda, number }, index, operation, input }) => {
+      if (lambda !== "worker/commands") return undefined;
+      if (index === 0 && begun.length < 2) begun.push(number);
+      if (operation === "SendMessageBatch") return "the first has put its message, and hands on";
+      const looksForRoom = operation === "GetItem" && JSON.stringify(input).includes('"CAPACITY#');
+      return looksForRoom && number === begun[1] ? "the second looks for room" : undefined;
+    });
+    const worked = one.runWorker("twice at once");
+    await held.held("the first has put its message, and hands on");
+    await held.held("the second looks for room");
+    held.release("the second looks for room");
+    await expect
+      .poll(async () => expectOk(await c.completions(name)).completions.length)
+      .toBe(1)
+      .catch(() => {});
+    held.release("the first has put its message, and hands on");
+    await worked;
+    expect(expectOk(await c.completions(name)).completions).toMatchObject([{ commandId: "1", status: 201 }]);
+    expect(await bodiesOf(c, stored)).toEqual(["1"]);
+    expect(await bodiesOf(c, handedOn)).toEqual(["1"]);
+  });
+});
