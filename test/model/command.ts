@@ -75,6 +75,15 @@ export const member: fc.Arbitrary<Who> = fc.oneof(
   { weight: 1, arbitrary: someone },
 );
 
+/** Who sends it as a command, mostly nobody: it is done at once. */
+export const later: fc.Arbitrary<Who> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant<Who>("nobody") },
+  { weight: 2, arbitrary: member },
+);
+
+/** Of a session's call: as a command. */
+export const isLater = fc.nat(2).map((n) => n === 2);
+
 /** One of the two processes. */
 export const process = fc.nat(1);
 /** Queues by number; the dead-letter queues, 3 and 4, more rarely. */

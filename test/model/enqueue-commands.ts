@@ -1,6 +1,7 @@
 /** Enqueue and publish, at once and in a branch, with deduplication ids and idempotency keys. */
 import { branch, exchange, isBlind, onBranch, queue, rarely, routingKeys, someone, steps, worker } from "./command.ts";
 import { type Putting, putMessages, putting } from "./put-messages.ts";
+import { touchOf } from "./queue-commands.ts";
 import type { World } from "./world.ts";
 
 export const enqueue = steps("enqueue", { ...putting, queue, who: someone }, (w, p) =>
@@ -14,20 +15,21 @@ export const enqueueInBranch = steps(
   onBranch,
 );
 
-type Call = Pick<Putting, "at" | "who" | "xid" | "drafts" | "key" | "isAgain">;
+type Call = Pick<Putting, "at" | "who" | "xid" | "drafts" | "key" | "isAgain" | "isLater">;
 
 const enqueueMessages = async (w: World, p: Call & { readonly queue: number }): Promise<void> => {
   const name = w.queues[p.queue] ?? "";
   await w.lookForLetters(name);
-  const found = w.queue(name);
   await putMessages(w, {
     ...p,
     word: `enqueue ${name}`,
     path: `/queues/${name}/messages`,
     body: {},
     isMandatory: false,
-    missing: found === undefined ? "not-found" : undefined,
-    routeOf: () => (found === undefined ? [] : [found]),
+    touch: touchOf(name),
+    missing: () => (w.queue(name) === undefined ? "not-found" : undefined),
+    routeOf: () => [w.queue(name) ?? []].flat(),
+    whenLost: () => {},
   });
 };
 
@@ -52,16 +54,19 @@ interface Publishing extends Call {
 
 const publishMessages = async (w: World, p: Publishing): Promise<void> => {
   const name = w.exchanges[p.exchange] ?? "";
-  const found = w.broker.exchanges.get(name);
   const routingKey = w.keyOn(name, p.routingKey);
-  const lost = await putMessages(w, {
+  await putMessages(w, {
     ...p,
     word: `publish ${name} ${JSON.stringify(routingKey)}${p.mandatory ? " mandatory" : ""}`,
     path: `/exchanges/${name}/messages`,
     body: { routingKey, mandatory: p.mandatory },
     isMandatory: p.mandatory,
-    missing: found === undefined ? "not-found" : undefined,
+    touch: { exchange: name },
+    missing: () => (w.broker.exchanges.has(name) ? undefined : "not-found"),
     routeOf: (headers) => w.broker.route(name, routingKey, headers),
+    whenLost: (count) => {
+      const found = w.broker.exchanges.get(name);
+      if (found !== undefined) found.unroutable += count;
+    },
   });
-  if (found !== undefined && lost !== undefined) found.unroutable += lost;
 };

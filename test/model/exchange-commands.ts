@@ -3,8 +3,9 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import { expectOk } from "../support/moves.ts";
 import type { BindingInput } from "../support/shapes.ts";
-import { bindingKeys, exchange, process, steps } from "./command.ts";
-import type { Binding, Exchange } from "./values.ts";
+import { bindingKeys, exchange, later, process, steps } from "./command.ts";
+import { send } from "./send.ts";
+import type { Binding, Exchange, Ref } from "./values.ts";
 import type { World } from "./world.ts";
 
 const types = fc.constantFrom<Exchange["type"]>("direct", "fanout", "topic", "headers");
@@ -38,10 +39,10 @@ export const beginExchanges = async (
 
 export const declare = steps(
   "declare exchange",
-  { at: process, exchange, type: types, alternate: fc.option(fc.nat(4), { freq: 2 }) },
+  { at: process, exchange, type: types, alternate: fc.option(fc.nat(4), { freq: 2 }), later },
   async (w, p) => {
     const alternate = p.alternate === null ? null : (w.exchanges[p.alternate] ?? `${w.prefix}none`);
-    await declareExchange(w, p.at, w.exchanges[p.exchange] ?? "", p.type, alternate);
+    await declareExchange(w, p.at, w.exchanges[p.exchange] ?? "", p.type, alternate, w.ref(p.later));
   },
 );
 
@@ -51,33 +52,46 @@ const declareExchange = async (
   name: string,
   type: Exchange["type"],
   alternate: string | null,
+  later?: Ref,
 ): Promise<void> => {
-  const before = w.broker.exchanges.get(name);
-  const answer = await w.client(at).declareExchange(name, { type, alternateExchange: alternate });
-  w.note(`declare exchange ${name} ${type} ${alternate}`, answer);
-  const isThere = alternate === null || w.broker.exchanges.has(alternate);
-  const other = before !== undefined && before.alternate !== alternate ? "precondition-failed" : undefined;
-  const refusal =
-    before === undefined ? (isThere ? undefined : "not-found") : before.type === type ? other : "not-allowed";
-  if (w.isRefused(answer, alternate === name ? "invalid-argument" : refusal)) return;
-  expect(answer.status).toBe(before === undefined ? 201 : 200);
-  expect(answer.body).toEqual({ exchange: name, type, alternateExchange: alternate });
-  if (before === undefined) w.broker.exchanges.set(name, { type, alternate, bindings: [], unroutable: 0 });
+  await send(
+    w,
+    { at, later, said: `declare exchange ${name} ${type} ${alternate}`, touch: { exchange: name } },
+    (c) => c.declareExchange(name, { type, alternateExchange: alternate }),
+    (answer) => {
+      const before = w.broker.exchanges.get(name);
+      const isThere = alternate === null || w.broker.exchanges.has(alternate);
+      const other = before !== undefined && before.alternate !== alternate ? "precondition-failed" : undefined;
+      const refusal =
+        before === undefined ? (isThere ? undefined : "not-found") : before.type === type ? other : "not-allowed";
+      if (w.isRefused(answer, alternate === name ? "invalid-argument" : refusal)) return;
+      if (answer !== undefined) {
+        expect(answer.status).toBe(before === undefined ? 201 : 200);
+        expect(answer.body).toEqual({ exchange: name, type, alternateExchange: alternate });
+      }
+      if (before === undefined) w.broker.exchanges.set(name, { type, alternate, bindings: [], unroutable: 0 });
+    },
+  );
 };
 
-export const remove = steps("delete exchange", { at: process, exchange }, async (w, p) => {
-  await deleteExchange(w, w.exchanges[p.exchange] ?? "", p.at);
+export const remove = steps("delete exchange", { at: process, exchange, later }, async (w, p) => {
+  await deleteExchange(w, w.exchanges[p.exchange] ?? "", p.at, w.ref(p.later));
 });
 
-const deleteExchange = async (w: World, name: string, at = 0): Promise<void> => {
-  const isAlternate = [...w.broker.exchanges.values()].some(({ alternate }) => alternate === name);
-  const answer = await w.client(at).deleteExchange(name);
-  w.note(`delete exchange ${name}`, answer);
-  const isKept = w.isStandard(name) || isAlternate;
-  const isThere = w.broker.exchanges.has(name);
-  if (w.isRefused(answer, isThere ? (isKept ? "not-allowed" : undefined) : "not-found")) return;
-  expect(answer.status).toBe(204);
-  w.broker.exchanges.delete(name);
+const deleteExchange = async (w: World, name: string, at = 0, later?: Ref): Promise<void> => {
+  await send(
+    w,
+    { at, later, said: `delete exchange ${name}`, touch: { exchange: name } },
+    (c) => c.deleteExchange(name),
+    (answer) => {
+      const isAlternate = [...w.broker.exchanges.values()].some(({ alternate }) => alternate === name);
+      const isKept = w.isStandard(name) || isAlternate;
+      const isThere = w.broker.exchanges.has(name);
+      if (w.isRefused(answer, isThere ? (isKept ? "not-allowed" : undefined) : "not-found")) return;
+      if (answer !== undefined) expect(answer.status).toBe(204);
+      w.broker.exchanges.delete(name);
+    },
+  );
 };
 
 /** Deletes all that the run declared, those that are nobody's alternate first. */
@@ -100,27 +114,35 @@ export const look = steps("exchange", { at: process, exchange }, async (w, p) =>
   expect(answer.body).toEqual({ exchange: name, type, alternateExchange: alternate, stats: { unroutable: counted } });
 });
 
-export const bind = steps("bind", { at: process, exchange, ...bound, arguments: terms }, async (w, p) => {
-  await bindQueue(w, p.at, p);
+export const bind = steps("bind", { at: process, exchange, ...bound, arguments: terms, later }, async (w, p) => {
+  await bindQueue(w, p.at, p, w.ref(p.later));
 });
 
 type Wanted = Pick<Binding, "bindingKey" | "arguments"> & { readonly exchange: number; readonly queue: number };
 
-const bindQueue = async (w: World, at: number, { arguments: wanted, ...p }: Wanted): Promise<void> => {
+const bindQueue = async (w: World, at: number, { arguments: wanted, ...p }: Wanted, later?: Ref): Promise<void> => {
   const name = w.exchanges[p.exchange] ?? "";
   const queue = w.queues[p.queue] ?? "";
   const bindingKey = w.keyOn(name, p.bindingKey);
-  const [found, target] = [w.broker.exchanges.get(name), w.queue(queue)];
-  const before = bindingsOf(w, name).find((b) => b.queue === target && b.bindingKey === bindingKey);
-  const answer = await w.client(at).bind(name, { queue, bindingKey, arguments: wanted });
-  w.note(`bind ${queue} to ${name} ${JSON.stringify(bindingKey)} ${JSON.stringify(wanted)}`, answer);
-  const isOther = before !== undefined && JSON.stringify(before.arguments) !== JSON.stringify(wanted);
-  const missing = found === undefined || target === undefined ? "not-found" : undefined;
-  if (w.isRefused(answer, missing ?? (isOther ? "precondition-failed" : undefined))) return;
-  if (found === undefined || target === undefined) return;
-  expect(answer.status).toBe(before === undefined ? 201 : 200);
-  expect(answer.body).toEqual({ exchange: name, queue, bindingKey, arguments: wanted });
-  if (before === undefined) found.bindings = [...found.bindings, { queue: target, bindingKey, arguments: wanted }];
+  const said = `bind ${queue} to ${name} ${JSON.stringify(bindingKey)} ${JSON.stringify(wanted)}`;
+  await send(
+    w,
+    { at, later, said, touch: { exchange: name } },
+    (c) => c.bind(name, { queue, bindingKey, arguments: wanted }),
+    (answer) => {
+      const [found, target] = [w.broker.exchanges.get(name), w.queue(queue)];
+      const before = bindingsOf(w, name).find((b) => b.queue === target && b.bindingKey === bindingKey);
+      const isOther = before !== undefined && JSON.stringify(before.arguments) !== JSON.stringify(wanted);
+      const missing = found === undefined || target === undefined ? "not-found" : undefined;
+      if (w.isRefused(answer, missing ?? (isOther ? "precondition-failed" : undefined))) return;
+      if (found === undefined || target === undefined) return;
+      if (answer !== undefined) {
+        expect(answer.status).toBe(before === undefined ? 201 : 200);
+        expect(answer.body).toEqual({ exchange: name, queue, bindingKey, arguments: wanted });
+      }
+      if (before === undefined) found.bindings = [...found.bindings, { queue: target, bindingKey, arguments: wanted }];
+    },
+  );
 };
 
 /** Those that bind a queue that is there. */
@@ -129,21 +151,27 @@ const bindingsOf = (w: World, name: string): readonly Binding[] =>
 
 export const unbind = steps(
   "unbind",
-  { at: process, exchange, ...bound, isAimed: fc.integer({ min: 0, max: 4 }).map((n) => n > 0) },
+  { at: process, exchange, ...bound, isAimed: fc.integer({ min: 0, max: 4 }).map((n) => n > 0), later },
   async (w, p) => {
     const name = w.exchanges[p.exchange] ?? "";
-    const found = w.broker.exchanges.get(name);
     const all = bindingsOf(w, name);
     const aim = p.isAimed ? all[p.queue % all.length] : undefined;
     const [queue, bindingKey] = aim
       ? [aim.queue.name, aim.bindingKey]
       : [w.queues[p.queue] ?? "", w.keyOn(name, p.bindingKey)];
-    const before = all.find((b) => b.queue.name === queue && b.bindingKey === bindingKey);
-    const answer = await w.client(p.at).unbind(name, { queue, bindingKey });
-    w.note(`unbind ${queue} from ${name} ${JSON.stringify(bindingKey)}`, answer);
-    if (w.isRefused(answer, before === undefined ? "not-found" : undefined) || found === undefined) return;
-    expect(answer.status).toBe(204);
-    found.bindings = found.bindings.filter((b) => b !== before);
+    const said = `unbind ${queue} from ${name} ${JSON.stringify(bindingKey)}`;
+    await send(
+      w,
+      { at: p.at, later: w.ref(p.later), said, touch: { exchange: name } },
+      (c) => c.unbind(name, { queue, bindingKey }),
+      (answer) => {
+        const found = w.broker.exchanges.get(name);
+        const before = bindingsOf(w, name).find((b) => b.queue.name === queue && b.bindingKey === bindingKey);
+        if (w.isRefused(answer, before === undefined ? "not-found" : undefined) || found === undefined) return;
+        if (answer !== undefined) expect(answer.status).toBe(204);
+        found.bindings = found.bindings.filter((b) => b !== before);
+      },
+    );
   },
 );
 

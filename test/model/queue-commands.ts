@@ -3,27 +3,38 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import { browseAll, expectOk } from "../support/moves.ts";
 import type { QueueStats } from "../support/shapes.ts";
-import { process, queue, rarely, steps } from "./command.ts";
+import { later, process, queue, rarely, steps } from "./command.ts";
+import { send } from "./send.ts";
 import { choices, type Settings, settingsOf } from "./settings.ts";
-import type { Queue } from "./values.ts";
+import type { Queue, Ref } from "./values.ts";
 import { shortBody, type World } from "./world.ts";
 
-export const declare = steps("declare", { at: process, queue, choice: choices }, async (w, p) => {
-  await declareQueue(w, w.queues[p.queue] ?? "", p.choice, p.at);
+export const declare = steps("declare", { at: process, queue, choice: choices, later }, async (w, p) => {
+  await declareQueue(w, w.queues[p.queue] ?? "", p.choice, p.at, w.ref(p.later));
 });
 
-export const declareQueue = async (w: World, name: string, choice: number, at: number): Promise<void> => {
+export const declareQueue = async (w: World, name: string, choice: number, at: number, later?: Ref): Promise<void> => {
   await w.lookForLetters(name);
   const settings = settingsOf(choice, name);
-  const before = w.queue(name);
-  const answer = await w.client(at).declare(name, settings);
-  w.note(`declare ${name} ${JSON.stringify(settings)}`, answer);
-  const isSame = before !== undefined && JSON.stringify(before.settings) === JSON.stringify(settings);
-  if (w.isRefused(answer, before === undefined || isSame ? undefined : "precondition-failed")) return;
-  expect(answer.status).toBe(isSame ? 200 : 201);
-  expect(answer.body).toEqual({ queue: name, ...settings });
-  if (before === undefined) w.broker.queues.set(name, newQueue(name, settings));
+  const said = `declare ${name} ${JSON.stringify(settings)}`;
+  await send(
+    w,
+    { at, later, said, touch: touchOf(name) },
+    (c) => c.declare(name, settings),
+    (answer) => {
+      const before = w.queue(name);
+      const isSame = before !== undefined && JSON.stringify(before.settings) === JSON.stringify(settings);
+      if (w.isRefused(answer, before === undefined || isSame ? undefined : "precondition-failed")) return;
+      if (answer !== undefined) {
+        expect(answer.status).toBe(isSame ? 200 : 201);
+        expect(answer.body).toEqual({ queue: name, ...settings });
+      }
+      if (before === undefined) w.broker.queues.set(name, newQueue(name, settings));
+    },
+  );
 };
+
+export const touchOf = (queue: string) => ({ isAlone: queue.endsWith(".dead") });
 
 const newQueue = (name: string, settings: Settings): Queue => ({
   name,
@@ -38,22 +49,30 @@ const newQueue = (name: string, settings: Settings): Queue => ({
 
 export const deleteQueue = steps(
   "delete",
-  { at: process, queue, ifEmpty: rarely, ifUnused: rarely },
+  { at: process, queue, ifEmpty: rarely, ifUnused: rarely, later },
   async (w, { at, ifEmpty, ifUnused, ...p }) => {
     const name = w.queues[p.queue] ?? "";
     await w.lookForLetters(name);
-    const found = w.queue(name);
-    const bound = [...w.broker.exchanges.values()].flatMap(({ bindings }) => bindings.map((b) => b.queue));
-    const isUsed =
-      found !== undefined && (bound.includes(found) || found.messages.some((m) => m.state !== "available"));
-    const hasFailed = (ifEmpty && found && found.messages.length > 0) || (ifUnused && isUsed);
-    const answer = await w.client(at).deleteQueue(name, { ifEmpty, ifUnused });
-    w.note(`delete ${name} ${JSON.stringify({ ifEmpty, ifUnused })}`, answer);
-    const expected = found === undefined ? "not-found" : hasFailed ? "precondition-failed" : undefined;
-    if (w.isRefused(answer, expected) || found === undefined) return;
-    w.broker.queues.delete(name);
-    w.broker.deleted.push(Object.assign(found, { deletedAtMs: w.broker.nowMs }));
-    w.broker.settle();
+    const said = `delete ${name} ${JSON.stringify({ ifEmpty, ifUnused })}`;
+    // Whether it is bound says the exchange, which other commands may be about to change.
+    const touch = { isAlone: name.endsWith(".dead") || ifUnused };
+    await send(
+      w,
+      { at, later: w.ref(p.later), said, touch },
+      (c) => c.deleteQueue(name, { ifEmpty, ifUnused }),
+      (answer) => {
+        const found = w.queue(name);
+        const bound = [...w.broker.exchanges.values()].flatMap(({ bindings }) => bindings.map((b) => b.queue));
+        const isUsed =
+          found !== undefined && (bound.includes(found) || found.messages.some((m) => m.state !== "available"));
+        const hasFailed = (ifEmpty && found && found.messages.length > 0) || (ifUnused && isUsed);
+        const expected = found === undefined ? "not-found" : hasFailed ? "precondition-failed" : undefined;
+        if (w.isRefused(answer, expected) || found === undefined) return;
+        w.broker.queues.delete(name);
+        w.broker.deleted.push(Object.assign(found, { deletedAtMs: w.broker.nowMs }));
+        w.broker.settle();
+      },
+    );
   },
 );
 

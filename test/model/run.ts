@@ -7,6 +7,7 @@ import * as branches from "./branch-commands.ts";
 import type { Command } from "./command.ts";
 import { enqueue, enqueueInBranch, publish, publishInBranch } from "./enqueue-commands.ts";
 import * as exchanges from "./exchange-commands.ts";
+import * as lines from "./line-commands.ts";
 import * as queues from "./queue-commands.ts";
 import { redrive } from "./redrive-commands.ts";
 import * as sessions from "./session-commands.ts";
@@ -45,6 +46,9 @@ export const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 4, arbitrary: settling.release },
   { weight: 3, arbitrary: settling.reject },
   { weight: 2, arbitrary: settling.extend },
+  { weight: 6, arbitrary: lines.workNow },
+  { weight: 2, arbitrary: lines.completions },
+  { weight: 2, arbitrary: lines.sync },
   { weight: 2, arbitrary: sessions.attach },
   { weight: 1, arbitrary: sessions.keepAlive },
   { weight: 2, arbitrary: sessions.detach },
@@ -81,6 +85,7 @@ const BURIED_SECONDS = 17 * 60;
 
 /** Lets every lease and session end, brings every branch to its end, and takes what is left: the counts must be what comes. */
 export const drain = async (w: World): Promise<void> => {
+  await lines.endLines(w);
   for (const name of w.queues) await queues.checkStats(w, name, 0);
   w.advance(ALL_OVER_SECONDS);
   w.note(`${ALL_OVER_SECONDS} s pass`);

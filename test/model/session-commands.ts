@@ -121,6 +121,7 @@ export const lookAtSession = steps("session", { at: process, session }, async (w
     state,
     branches: branches.toSorted(byXid),
     expiresAt: new Date(known.expiresAtMs).toISOString(),
+    incompleteCommands: String(w.line.openOf(name).length),
   });
 });
 

@@ -6,7 +6,8 @@ import type { Answer } from "../support/http.ts";
 import { expectOk } from "../support/moves.ts";
 import type { Settled } from "../support/shapes.ts";
 import { acquireMessages, acquiring } from "./acquire-commands.ts";
-import { branch, hasGiven, isBlind, onBranch, process, rarely, someone, steps, worker } from "./command.ts";
+import { branch, hasGiven, isBlind, isLater, onBranch, process, rarely, someone, steps, worker } from "./command.ts";
+import { sendLater } from "./send.ts";
 import type { Branch, Ref } from "./values.ts";
 import { type Given, shortBody, tellBy, type World } from "./world.ts";
 
@@ -22,9 +23,9 @@ const ofOneQueue = (given: readonly Given[]): readonly Given[] =>
 
 export const accept = steps(
   "accept",
-  { at: process, who: someone, picks },
+  { at: process, who: someone, picks, isLater },
   async (w, p) => {
-    await acceptAll(w, p.at, w.ref(p.who), undefined, picked(w, p.picks));
+    await acceptAll(w, p.at, w.ref(p.who), undefined, picked(w, p.picks), p.isLater);
   },
   hasGiven,
 );
@@ -59,10 +60,11 @@ const acceptAll = async (
   by: Ref | undefined,
   xid: string | undefined,
   given: readonly Given[],
+  isLater = false,
 ): Promise<void> => {
   const workplace = w.workplace(xid, by);
-  const isOut = xid !== undefined && workplace === undefined;
-  const call = { word: "accepted", at, by, xid, given, refusal: isOut ? ("illegal-state" as const) : undefined };
+  const refusal = xid !== undefined && workplace === undefined ? ("illegal-state" as const) : undefined;
+  const call = { word: "accepted", at, by, xid, given, refusal, isLater };
   await settle(
     w,
     call,
@@ -81,9 +83,9 @@ const acceptAll = async (
 
 export const release = steps(
   "release",
-  { at: process, who: someone, picks, delaySeconds: fc.constantFrom(0, 0, 5, 30) },
-  async (w, { at, who, picks, delaySeconds }) => {
-    const call = { word: "released", at, by: w.ref(who), given: ofOneQueue(picked(w, picks)) };
+  { at: process, who: someone, picks, delaySeconds: fc.constantFrom(0, 0, 5, 30), isLater },
+  async (w, { at, who, picks, delaySeconds, isLater }) => {
+    const call = { word: "released", at, by: w.ref(who), given: ofOneQueue(picked(w, picks)), isLater };
     await settle(
       w,
       call,
@@ -99,9 +101,9 @@ export const release = steps(
 
 export const reject = steps(
   "reject",
-  { at: process, who: someone, picks },
-  async (w, { at, who, picks }) => {
-    const call = { word: "rejected", at, by: w.ref(who), given: ofOneQueue(picked(w, picks)) };
+  { at: process, who: someone, picks, isLater },
+  async (w, { at, who, picks, isLater }) => {
+    const call = { word: "rejected", at, by: w.ref(who), given: ofOneQueue(picked(w, picks)), isLater };
     await settle(
       w,
       call,
@@ -148,11 +150,13 @@ interface Settling {
   readonly given: readonly Given[];
   /** Of the call as a whole, after the fence. */
   readonly refusal?: "illegal-state" | undefined;
+  /** As a command of its session. */
+  readonly isLater?: boolean;
 }
 
 const settle = async (
   w: World,
-  { word, at, by, xid, given, refusal }: Settling,
+  { word, at, by, xid, given, refusal, isLater = false }: Settling,
   call: (c: Client, ids: readonly string[]) => Promise<Answer<Settled>>,
   effect: (done: readonly Given[]) => void,
 ): Promise<void> => {
@@ -161,27 +165,43 @@ const settle = async (
   const told = given.map(
     ({ delivery: { message, lease } }) => `${shortBody(message.body)}${lease === message.lease ? "" : "(old)"}`,
   );
-  const answer = await call(
-    w.client(at, by, xid),
-    given.map(({ deliveryId }) => deliveryId),
-  );
+  const ids = given.map(({ deliveryId }) => deliveryId);
+  if (isLater && by !== undefined) {
+    const touch = { isAlone: given.some(({ delivery }) => delivery.queue.name.endsWith(".dead")) };
+    const said = `${word} ${told.join(" ")}`;
+    await sendLater(
+      w,
+      { at, by, said, touch },
+      (c) => call(c, ids),
+      (answer) => {
+        if (!w.isRefused(answer, undefined))
+          effect(checkOutcomes(w, given, answer && expectOk(answer), word, undefined));
+      },
+    );
+    return;
+  }
+  const answer = await call(w.client(at, by, xid), ids);
   const statuses = answer.problem?.code ?? answer.body.outcomes.map(({ status }) => status).join(" ");
   w.note(`${word}${tellBy(by, xid)} ${told.join(" ")} → ${statuses}`);
   if (w.isRefused(answer, w.broker.fence(by) ?? refusal)) return;
   effect(checkOutcomes(w, given, expectOk(answer), word, w.workplace(xid, by)));
 };
 
-/** One outcome each, in order, each as it must be; those that were settled, every one once. */
+/** One outcome each, in order, each as it must be; those that were settled, every one once. Nobody was told: what must be. */
 const checkOutcomes = (
   w: World,
   given: readonly Given[],
-  { outcomes }: Settled,
+  settled: Settled | undefined,
   word: string,
   workplace: Branch | undefined,
 ): readonly Given[] => {
-  expect(outcomes.map(({ deliveryId }) => deliveryId)).toEqual(given.map(({ deliveryId }) => deliveryId));
+  const outcomes = settled?.outcomes ?? [];
+  if (settled !== undefined) {
+    expect(outcomes.map(({ deliveryId }) => deliveryId)).toEqual(given.map(({ deliveryId }) => deliveryId));
+  }
   const done = given.filter(({ delivery }, i) => {
     const allowed = w.broker.judge(delivery, workplace).map((outcome) => (outcome === "ok" ? word : outcome));
+    if (settled === undefined) return allowed[0] === word;
     expect(allowed, `outcome of ${shortBody(delivery.message.body)}`).toContain(outcomes[i]?.status);
     return outcomes[i]?.status === word;
   });

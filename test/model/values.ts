@@ -17,6 +17,8 @@ export interface Message {
   readonly ttlMs: number;
   readonly deduplicationId: string | undefined;
   readonly headers?: Headers;
+  /** Its mode: it need be persisted only where a queue says so. */
+  readonly isTransient?: boolean;
   /** Of a dead letter: the queue that it came from. */
   readonly origin?: string;
   /** -1 until an answer tells. */

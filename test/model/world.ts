@@ -6,6 +6,7 @@ import type { Answer } from "../support/http.ts";
 import type { InProcess } from "../support/in-process.ts";
 import { browseAll } from "../support/moves.ts";
 import type { BrowsedMessage } from "../support/shapes.ts";
+import { Line } from "./line.ts";
 import { Broker } from "./reference.ts";
 import { defaults } from "./settings.ts";
 import type { Branch, Delivery, Message, Queue, Ref, Refused } from "./values.ts";
@@ -40,6 +41,7 @@ const STANDARD = "amq.direct";
 
 export class World {
   readonly broker = new Broker();
+  readonly line = new Line();
   readonly history: string[] = [];
   readonly given: Given[] = [];
   readonly remembered = new Map<string, Remembered>();
@@ -140,10 +142,14 @@ export class World {
     this.history.push(`${line}${short}`.replaceAll(this.prefix, ""));
   }
 
-  /** Fails unless the answer is this refusal, or none; whether it was one. */
-  isRefused(answer: Answer<unknown>, expected: Refused): boolean {
-    expect(answer.problem?.code, answer.problem?.detail).toBe(expected);
+  /** Fails unless the answer is this refusal, or none; whether it was one. Without an answer it is what it must be. */
+  isRefused(answer: Answer<unknown> | undefined, expected: Refused): boolean {
+    if (answer !== undefined) expect(answer.problem?.code, answer.problem?.detail).toBe(expected);
     return expected !== undefined;
+  }
+
+  async runWorker(): Promise<void> {
+    await this.#processes[0]?.runWorker();
   }
 
   async schedule(): Promise<void> {
