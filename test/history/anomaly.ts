@@ -19,7 +19,11 @@ export type AnomalyName =
   | "depth that a drain contradicts"
   | "counter that went back"
   | "counter that runs behind"
-  | "old epoch that was let through";
+  | "old epoch that was let through"
+  | "command that never completed"
+  | "command that completed twice"
+  | "completion that was passed over"
+  | "command id that was given twice";
 
 export interface Anomaly {
   readonly name: AnomalyName;

@@ -7,7 +7,10 @@ import type { Recorder, Request } from "./recorder.ts";
 /** Where dead letters go, and are consumed and redriven from. */
 export const letters = "soak-dead";
 
-/** Four queues that lose nothing, or give it to the dead-letter queue; one that ends messages by their time; two with limits. */
+/**
+ * Four queues that lose nothing, or give it to the dead-letter queue; one that ends messages by their time; two with limits;
+ * one that persists nothing before it answers, and one where order is strict.
+ */
 const rules: Readonly<Record<string, QueueRules>> = {
   [letters]: {},
   "soak-a": { deadLetterQueue: letters, maxDeliveries: 5 },
@@ -17,6 +20,8 @@ const rules: Readonly<Record<string, QueueRules>> = {
   "soak-brief": { messageTtlSeconds: 10 },
   "soak-full": { maxMessages: 20, overflow: "reject" },
   "soak-ring": { maxMessages: 12, overflow: "ring" },
+  "soak-never": { messageDurability: "never" },
+  "soak-strict": { strictOrder: true },
 };
 
 export const queues = [
@@ -31,7 +36,12 @@ export const queues = [
   "soak-brief",
   "soak-full",
   "soak-ring",
+  "soak-never",
+  "soak-strict",
 ] as const;
+
+/** Where sessions send to: each order that there is a promise of, and a queue that refuses. */
+export const senderQueues = ["soak-b", "soak-b", "soak-never", "soak-strict", "soak-strict", "soak-full"] as const;
 
 /** Every queue, the dead-letter queue last: what is taken from the others may still bring something there. */
 export const allQueues: readonly string[] = [...Object.keys(rules).filter((queue) => queue !== letters), letters];

@@ -16,11 +16,12 @@ export interface Caller {
 export const managers = ["manager-1", "manager-2", "manager-3"] as const;
 
 let made = 0;
-const newMessages = (who: string, n: number): readonly string[] => Array.from({ length: n }, () => `${who}/${++made}`);
+export const newMessages = (who: string, n: number): readonly string[] =>
+  Array.from({ length: n }, () => `${who}/${++made}`);
 let xids = 0;
 const newXid = (): string => `1.${(++xids).toString(16).padStart(8, "0")}.0${xids % 10}`;
 
-const paced = async ({ chance, isOver }: Caller, round: () => Promise<void>, longestMs = 60): Promise<void> => {
+export const paced = async ({ chance, isOver }: Caller, round: () => Promise<void>, longestMs = 60): Promise<void> => {
   while (!isOver()) {
     await round();
     await sleep(chance.whole(0, longestMs));
@@ -35,7 +36,9 @@ export const produce = (caller: Caller): Promise<void> =>
     if (chance.isOneIn(4)) await publish(to, who, chance.of(routes), messages);
     else {
       const ttlSeconds = chance.isOneIn(6) ? chance.whole(2, 20) : undefined;
-      await enqueue(to, who, chance.of(queues), messages, undefined, undefined, ttlSeconds);
+      const isTransient = chance.isOneIn(6);
+      const how = { ...(ttlSeconds !== undefined && { ttlSeconds }), ...(isTransient && { isTransient }) };
+      await enqueue(to, who, chance.of(queues), messages, undefined, undefined, how);
     }
   });
 

@@ -1,9 +1,19 @@
 /** The calls of the soak, each as it is sent and as the history keeps it. */
-import { type Counts, copyOf, type Delivered, type Handed, type QueueRules, type SessionAt } from "./history.ts";
+import {
+  type Completed,
+  type Counts,
+  copyOf,
+  type Delivered,
+  type Handed,
+  type QueueRules,
+  type Sending,
+  type SessionAt,
+} from "./history.ts";
 import type { Recorder } from "./recorder.ts";
 
-const contextOf = (session: SessionAt | undefined, xid?: string): Record<string, string> => ({
+const contextOf = (session: SessionAt | undefined, xid?: string, isLater = false): Record<string, string> => ({
   ...(session !== undefined && { session: session.name, "session-epoch": String(session.epoch) }),
+  ...(isLater && { prefer: "respond-async" }),
   ...(xid !== undefined && { xid }),
 });
 
@@ -15,6 +25,17 @@ const inContext = (session: SessionAt | undefined, xid?: string) => ({
 interface EnqueuedBody {
   readonly messages: readonly { readonly queues: readonly { readonly queue: string; readonly sequence?: string }[] }[];
 }
+
+/** Of a call that may have become a command. */
+const orCommand =
+  <B, T>(read: (body: B) => T) =>
+  (body: B | { readonly commandId: string }): T | { readonly commandId: string } =>
+    isCommand(body) ? { commandId: body.commandId } : read(body);
+
+const isCommand = (body: unknown): body is { readonly commandId: string } =>
+  typeof body === "object" && body !== null && "commandId" in body;
+
+const modeOf = ({ isTransient = false }: Sending) => (isTransient ? { deliveryMode: "transient" } : {});
 
 export const declare = (to: Recorder, who: string, queue: string, rules: QueueRules, leaseSeconds: number) =>
   to.call(
@@ -31,18 +52,29 @@ export const enqueue = (
   messages: readonly string[],
   session?: SessionAt,
   xid?: string,
-  ttlSeconds?: number,
+  { ttlSeconds, ...how }: Sending & { readonly ttlSeconds?: number } = {},
 ) =>
   to.call(
     who,
-    { call: "enqueue", queue, messages, ...(ttlSeconds !== undefined && { ttlSeconds }), ...inContext(session, xid) },
+    {
+      call: "enqueue",
+      queue,
+      messages,
+      ...(ttlSeconds !== undefined && { ttlSeconds }),
+      ...inContext(session, xid),
+      ...how,
+    },
     {
       method: "POST",
       path: `/queues/${queue}/messages`,
-      headers: contextOf(session, xid),
-      body: { messages: messages.map((body) => ({ body, ...(ttlSeconds !== undefined && { ttlSeconds }) })) },
+      headers: contextOf(session, xid, how.isLater),
+      body: {
+        messages: messages.map((body) => ({ body, ...modeOf(how), ...(ttlSeconds !== undefined && { ttlSeconds }) })),
+      },
     },
-    (body: EnqueuedBody) => ({ sequences: body.messages.map(({ queues: [first] }) => first?.sequence ?? "") }),
+    orCommand((body: EnqueuedBody) => ({
+      sequences: body.messages.map(({ queues: [first] }) => first?.sequence ?? ""),
+    })),
   );
 
 /** An exchange's name, a routing key, and the queues that its bindings lead to. */
@@ -62,22 +94,23 @@ export const publish = (
   names: readonly string[],
   session?: SessionAt,
   xid?: string,
+  how: Sending = {},
 ) => {
   const messages = names.map((name) => `${name}${PUBLISHED}`);
   return to.call(
     who,
-    { call: "publish", exchange, queues, messages, ...inContext(session, xid) },
+    { call: "publish", exchange, queues, messages, ...inContext(session, xid), ...how },
     {
       method: "POST",
       path: `/exchanges/${exchange}/messages`,
-      headers: contextOf(session, xid),
-      body: { routingKey, messages: messages.map((body) => ({ body })) },
+      headers: contextOf(session, xid, how.isLater),
+      body: { routingKey, messages: messages.map((body) => ({ body, ...modeOf(how) })) },
     },
-    (body: EnqueuedBody) => ({
+    orCommand((body: EnqueuedBody) => ({
       sequences: body.messages.flatMap((message) =>
         queues.map((name) => message.queues.find(({ queue }) => queue === name)?.sequence ?? ""),
       ),
-    }),
+    })),
   );
 };
 
@@ -135,12 +168,54 @@ const handed = (deliveries: readonly Handed[]): readonly Handed[] =>
 
 const idsOf = (deliveries: readonly Handed[]) => ({ deliveryIds: deliveries.map(({ deliveryId }) => deliveryId) });
 
-export const accept = (to: Recorder, who: string, deliveries: readonly Handed[], session?: SessionAt, xid?: string) =>
+export const accept = (
+  to: Recorder,
+  who: string,
+  deliveries: readonly Handed[],
+  session?: SessionAt,
+  xid?: string,
+  isLater = false,
+) =>
   to.call(
     who,
-    { call: "accept", deliveries: handed(deliveries), ...inContext(session, xid) },
-    { method: "POST", path: "/deliveries/accept", headers: contextOf(session, xid), body: idsOf(deliveries) },
-    statusesIn,
+    { call: "accept", deliveries: handed(deliveries), ...inContext(session, xid), ...(isLater && { isLater }) },
+    { method: "POST", path: "/deliveries/accept", headers: contextOf(session, xid, isLater), body: idsOf(deliveries) },
+    orCommand(statusesIn),
+  );
+
+interface CompletionsBody {
+  readonly completions: readonly {
+    readonly commandId: string;
+    readonly status: number;
+    readonly body: Partial<EnqueuedBody & SettledBody & { readonly code: string }> | null;
+  }[];
+  readonly completedThrough: string;
+}
+
+const completedIn = ({ completions, completedThrough }: CompletionsBody) => ({
+  completions: completions.map(({ commandId, status, body }): Completed => {
+    const { messages, outcomes, code } = body ?? {};
+    return {
+      id: commandId,
+      status,
+      ...(status >= 400 && { refused: String(code) }),
+      ...(messages !== undefined && {
+        places: messages.map(({ queues }) =>
+          Object.fromEntries(queues.map(({ queue, sequence = "" }) => [queue, sequence])),
+        ),
+      }),
+      ...(outcomes !== undefined && { statuses: outcomes.map((outcome) => outcome.status) }),
+    };
+  }),
+  through: completedThrough,
+});
+
+export const completions = (to: Recorder, who: string, name: string, after: string, isAtRest = false) =>
+  to.call(
+    who,
+    { call: "completions", session: { name, epoch: 0 }, after, ...(isAtRest && { isAtRest }) },
+    { method: "GET", path: `/sessions/${name}/completions?after=${after}` },
+    completedIn,
   );
 
 export const release = (to: Recorder, who: string, deliveries: readonly Handed[]) =>

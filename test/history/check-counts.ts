@@ -52,7 +52,7 @@ const goingBack = (queue: string, reads: readonly Entry[]): readonly Anomaly[] =
 /** What was acknowledged before a read began is counted in it. */
 const behind = (facts: Facts, queue: string, reads: readonly Entry[]): readonly Anomaly[] => {
   const ends = [...facts.sent.values()]
-    .filter((sent) => sent.queue === queue && sent.xid === undefined && isCertain(sent.entry))
+    .filter((sent) => sent.queue === queue && sent.xid === undefined && sent.isPersisted && isCertain(sent.entry))
     .map(({ entry }) => entry);
   for (const read of reads) {
     const counts = countsOf(read);
@@ -65,7 +65,8 @@ const behind = (facts: Facts, queue: string, reads: readonly Entry[]): readonly 
 };
 
 /** Nothing that began after a newer epoch was answered may do anything under the older one. */
-export const fences = ({ entries }: Facts): readonly Anomaly[] => {
+export const fences = ({ recorded }: Facts): readonly Anomaly[] => {
+  const entries = [...recorded.values()];
   const attached = entries.filter(
     ({ asked, told }) => asked.call === "attach" && told !== undefined && "epoch" in told,
   );

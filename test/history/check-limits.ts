@@ -47,7 +47,7 @@ const sentTo = ({ sent }: Facts, queue: string, refusal: Entry): number =>
  */
 const droppedOutOfOrder = (facts: Facts, queue: string): readonly Anomaly[] => {
   const all = [...facts.sent.values()].filter(
-    ({ queue: at, xid, entry }) => at === queue && xid === undefined && isCertain(entry),
+    ({ queue: at, xid, entry, isPersisted }) => at === queue && xid === undefined && isPersisted && isCertain(entry),
   );
   const gone = all.filter(
     ({ message, ttlSeconds }) => ttlSeconds === undefined && !facts.outs.has(message) && !facts.rejects.has(message),

@@ -40,7 +40,8 @@ const drainOf = ({ entries }: Facts, queue: string | undefined) =>
 /** A publish that nobody was told of is on all of its queues, or on none. */
 const tornPublishes = (facts: Facts): readonly Anomaly[] => {
   const unanswered = [...facts.sent.values()].filter(
-    ({ entry, xid }) => entry.asked.call === "publish" && entry.told === undefined && xid === undefined,
+    ({ entry, xid, isPersisted }) =>
+      entry.asked.call === "publish" && entry.told === undefined && xid === undefined && isPersisted,
   );
   return [...Map.groupBy(unanswered, ({ entry }) => entry)].flatMap(([entry, copies]): readonly Anomaly[] => {
     const there = copies.find(({ message }) => facts.outs.has(message));

@@ -1,9 +1,14 @@
 import { type Anomaly, inOrder } from "./anomaly.ts";
-import type { Facts, Sent } from "./facts.ts";
+import { rulesOf } from "./ends.ts";
+import { type Facts, isBefore, isCertain, type Sent } from "./facts.ts";
 import type { Entry } from "./history.ts";
 
 /** Messages stand in the order in which they were put. */
-export const order = (facts: Facts): readonly Anomaly[] => [...withinCalls(facts), ...betweenCalls(facts)];
+export const order = (facts: Facts): readonly Anomaly[] => [
+  ...withinCalls(facts),
+  ...betweenCalls(facts),
+  ...withinSessions(facts),
+];
 
 interface Placed {
   readonly message: string;
@@ -60,6 +65,35 @@ const rising = (what: string, all: readonly Placed[]): readonly Anomaly[] => {
   ];
 };
 
+/**
+ * What a session sent to a queue stands there in the order in which it was sent, as a command or not: all that is persisted,
+ * all that need not be, and on a queue of strict order both.
+ */
+const withinSessions = (facts: Facts): readonly Anomaly[] => {
+  const groups = Map.groupBy(facts.sent.values(), ({ session, queue, xid, isPersisted }) => {
+    if (session === undefined || xid !== undefined) return undefined;
+    const isStrict = rulesOf(facts, queue).strictOrder === true;
+    return `${session} to ${queue}: ${isStrict ? "everything" : isPersisted ? "what is persisted" : "what is not"}`;
+  });
+  return [...groups].flatMap(([group, all]): readonly Anomaly[] => {
+    if (group === undefined) return [];
+    const there = all.flatMap((sent): readonly Placed[] => {
+      const sequence = sequenceOf(facts, sent);
+      const by = facts.recorded.get(sent.entry.n) ?? sent.entry;
+      return sequence === undefined ? [] : [{ message: sent.message, sequence, by }];
+    });
+    for (const later of there) {
+      const earlier = there.find(
+        (one) => isCertain(one.by) && isBefore(one.by, later.by) && one.sequence > later.sequence,
+      );
+      if (earlier === undefined) continue;
+      const says = `${group}: ${later.message} was sent after ${earlier.message} and stands before it`;
+      return [{ name: "reordered", says, slice: inOrder(earlier.by, later.by) }];
+    }
+    return [];
+  });
+};
+
 /** What was put on a queue by a call that was answered stands before everything that later calls put there. */
 const betweenCalls = (facts: Facts): readonly Anomaly[] => {
   const byQueue = Map.groupBy(
@@ -68,7 +102,7 @@ const betweenCalls = (facts: Facts): readonly Anomaly[] => {
   );
   return [...byQueue.values()].flatMap((all): readonly Anomaly[] => {
     const ended = all
-      .filter(({ by }) => by.untilMs !== undefined)
+      .filter(({ by, isThere }) => by.untilMs !== undefined && isThere)
       .toSorted((a, b) => (a.by.untilMs ?? 0) - (b.by.untilMs ?? 0));
     const begun = all.toSorted((a, b) => a.by.atMs - b.by.atMs);
     let highest: Placed | undefined;
@@ -91,14 +125,19 @@ const betweenCalls = (facts: Facts): readonly Anomaly[] => {
   });
 };
 
-const placed = (facts: Facts, sent: Sent): readonly (Placed & { readonly queue: string })[] => {
+/** `isThere`: when its call was answered it had its place. */
+interface PlacedOn extends Placed {
+  readonly queue: string;
+  readonly isThere: boolean;
+}
+
+const placed = (facts: Facts, sent: Sent): readonly PlacedOn[] => {
   const sequence = sequenceOf(facts, sent);
   if (sequence === undefined) return [];
-  if (sent.xid === undefined) return [{ message: sent.message, sequence, by: sent.entry, queue: sent.queue }];
+  const { message, queue, isPersisted: isThere } = sent;
+  if (sent.xid === undefined) return [{ message, sequence, by: sent.entry, queue, isThere }];
   // It may have been any of several attempts that committed; only one that was the first says when.
   const commits = facts.branches.get(sent.xid)?.entries.filter(({ asked }) => asked.call === "commit") ?? [];
   const [only] = commits;
-  return only === undefined || commits.length > 1
-    ? []
-    : [{ message: sent.message, sequence, by: only, queue: sent.queue }];
+  return only === undefined || commits.length > 1 ? [] : [{ message, sequence, by: only, queue, isThere }];
 };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { AnomalyName } from "./anomaly.ts";
+import { badCommands } from "./bad-commands.ts";
 import { badEnds } from "./bad-ends.ts";
 import { bad } from "./bad-histories.ts";
 import { check } from "./checker.ts";
@@ -18,7 +19,7 @@ describe("a history in which all is well", () => {
 });
 
 describe("a bad history", () => {
-  const all = [...bad, ...badEnds];
+  const all = [...bad, ...badEnds, ...badCommands];
 
   it.each(all)("%s: %s", (name, _, entries, slice) => {
     const anomalies = check(entries);
@@ -46,6 +47,10 @@ describe("a bad history", () => {
       "counter that went back": true,
       "counter that runs behind": true,
       "old epoch that was let through": true,
+      "command that never completed": true,
+      "command that completed twice": true,
+      "completion that was passed over": true,
+      "command id that was given twice": true,
     };
     expect([...new Set(all.map(([name]) => name))].toSorted()).toEqual(Object.keys(names).toSorted());
   });

@@ -1,5 +1,6 @@
 import type { Anomaly } from "./anomaly.ts";
 import { branches, outcomes } from "./check-branches.ts";
+import { commands } from "./check-commands.ts";
 import { counters, depths, fences } from "./check-counts.ts";
 import { letters } from "./check-letters.ts";
 import { limits } from "./check-limits.ts";
@@ -21,5 +22,6 @@ export const check = (entries: readonly Entry[]): readonly Anomaly[] => {
     ...depths(facts),
     ...counters(facts),
     ...fences(facts),
+    ...commands(facts),
   ];
 };

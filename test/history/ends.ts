@@ -12,7 +12,7 @@ export const lettersOf = (facts: Facts, { queue }: Sent): string | undefined => 
 /** Whether it may be nowhere at the end although nobody accepted it: nothing of that is a loss. */
 export const mayVanish = (facts: Facts, sent: Sent): boolean => {
   const letters = lettersOf(facts, sent);
-  if (mayBeDropped(facts, sent)) return true;
+  if (mayBeDropped(facts, sent) || mayBeLostOnItsWay(facts, sent)) return true;
   if (sent.ttlSeconds === undefined && !endsOn(facts, sent, sent.queue)) return false;
   return letters === undefined || rulesOf(facts, letters).maxMessages !== undefined || endsOn(facts, sent, letters);
 };
@@ -30,3 +30,11 @@ const mayBeDropped = (facts: Facts, { message, queue }: Sent): boolean => {
   const others = [...facts.sent.values()].filter((other) => other.queue === queue && other.message !== message);
   return others.length >= maxMessages;
 };
+
+/** What need not be persisted is dropped by a full queue, and may be gone with everything that was killed. */
+const mayBeLostOnItsWay = (facts: Facts, { queue, entry, isPersisted }: Sent): boolean =>
+  !isPersisted &&
+  (rulesOf(facts, queue).maxMessages !== undefined ||
+    facts.entries.some(({ asked, n }) => n > entry.n && asked.call === "event" && asked.what === KILL_OF_EVERYTHING));
+
+export const KILL_OF_EVERYTHING = "kill -9 of everything";

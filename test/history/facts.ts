@@ -1,5 +1,6 @@
 /** What a history says, gathered once for all checks. */
 import { type Asked, copyOf, type Delivered, type Entry, type QueueRules } from "./history.ts";
+import { resolve } from "./resolve.ts";
 
 /** A message on its way in, or one copy of a publish. */
 export interface Sent {
@@ -10,6 +11,9 @@ export interface Sent {
   readonly index: number;
   readonly ttlSeconds: number | undefined;
   readonly xid: string | undefined;
+  readonly session: string | undefined;
+  /** It must be stored before its call is complete; otherwise it may be on its way for a while. */
+  readonly isPersisted: boolean;
 }
 
 /** A message on its way out: by an acquire, or by the drain at the end. */
@@ -29,6 +33,9 @@ export interface BranchFacts {
 }
 
 export interface Facts {
+  /** As they were recorded, by their numbers. */
+  readonly recorded: ReadonlyMap<number, Entry>;
+  /** The same with every command as if it had been answered by its completion. */
   readonly entries: readonly Entry[];
   readonly sent: ReadonlyMap<string, Sent>;
   readonly outs: ReadonlyMap<string, readonly Out[]>;
@@ -49,7 +56,8 @@ export interface Rejected {
   readonly isCertain: boolean;
 }
 
-export const gather = (entries: readonly Entry[]): Facts => {
+export const gather = (recorded: readonly Entry[]): Facts => {
+  const entries = resolve(recorded);
   const sent = new Map<string, Sent>();
   const outs = new Map<string, Out[]>();
   const accepts = new Map<string, { entry: Entry; isCertain: boolean }[]>();
@@ -70,7 +78,7 @@ export const gather = (entries: readonly Entry[]): Facts => {
         break;
       case "enqueue":
       case "publish":
-        for (const one of sentBy(entry, asked)) {
+        for (const one of sentBy(entry, asked, rules)) {
           sent.set(one.message, one);
           branch?.adds.push(one);
         }
@@ -101,19 +109,38 @@ export const gather = (entries: readonly Entry[]): Facts => {
     }
   }
   for (const branch of branches.values()) branch.outcome = outcomeOf(branch);
-  return { entries, sent, outs, accepts, branches, rejects, redrives, rules };
+  return {
+    recorded: new Map(recorded.map((entry) => [entry.n, entry])),
+    entries,
+    sent,
+    outs,
+    accepts,
+    branches,
+    rejects,
+    redrives,
+    rules,
+  };
 };
 
-const sentBy = (entry: Entry, asked: Extract<Asked, { call: "enqueue" | "publish" }>): readonly Sent[] => {
-  const { messages, xid } = asked;
+const sentBy = (
+  entry: Entry,
+  asked: Extract<Asked, { call: "enqueue" | "publish" }>,
+  rules: ReadonlyMap<string, QueueRules>,
+): readonly Sent[] => {
+  const { messages, xid, session, isTransient = false } = asked;
+  const on = (queue: string) => {
+    const { messageDurability = "default" } = rules.get(queue) ?? {};
+    const isPersisted = messageDurability === "always" || (messageDurability === "default" && !isTransient);
+    return { queue, entry, xid, session: session?.name, isPersisted: xid !== undefined || isPersisted };
+  };
   if (asked.call === "enqueue") {
     const { queue, ttlSeconds } = asked;
-    return messages.map((message, index) => ({ message, queue, entry, index, xid, ttlSeconds }));
+    return messages.map((message, index) => ({ ...on(queue), message, index, ttlSeconds }));
   }
   return messages.flatMap((message, i) =>
     asked.queues.map((queue, j) => {
       const index = i * asked.queues.length + j;
-      return { message: copyOf(message, queue), queue, entry, index, xid, ttlSeconds: undefined };
+      return { ...on(queue), message: copyOf(message, queue), index, ttlSeconds: undefined };
     }),
   );
 };

@@ -20,6 +20,16 @@ export interface QueueRules {
   readonly maxDeliveries?: number;
   readonly maxMessages?: number;
   readonly overflow?: "reject" | "ring";
+  readonly messageDurability?: "default" | "always" | "never";
+  readonly strictOrder?: boolean;
+}
+
+/** How messages are sent. */
+export interface Sending {
+  /** Their mode: they need be persisted only where a queue says so. */
+  readonly isTransient?: boolean;
+  /** As a command of the session. */
+  readonly isLater?: boolean;
 }
 
 /** The name of a publish's copy on one queue. */
@@ -27,15 +37,15 @@ export const copyOf = (message: string, queue: string): string => `${message} on
 
 export type Asked =
   | { readonly call: "declare"; readonly queue: string; readonly rules: QueueRules }
-  | {
+  | ({
       readonly call: "enqueue";
       readonly queue: string;
       readonly messages: readonly string[];
       readonly ttlSeconds?: number;
       readonly xid?: string;
       readonly session?: SessionAt;
-    }
-  | {
+    } & Sending)
+  | ({
       readonly call: "publish";
       readonly exchange: string;
       /** Where its bindings lead. */
@@ -43,14 +53,17 @@ export type Asked =
       readonly messages: readonly string[];
       readonly xid?: string;
       readonly session?: SessionAt;
-    }
+    } & Sending)
   | { readonly call: "acquire"; readonly queue: string; readonly session?: SessionAt }
   | {
       readonly call: "accept";
       readonly deliveries: readonly Handed[];
       readonly xid?: string;
       readonly session?: SessionAt;
+      readonly isLater?: boolean;
     }
+  /** What a session's commands above an id have come to; at rest nothing of it is open any more. */
+  | { readonly call: "completions"; readonly session: SessionAt; readonly after: string; readonly isAtRest?: boolean }
   | { readonly call: "release"; readonly deliveries: readonly Handed[] }
   | { readonly call: "reject"; readonly queue: string; readonly deliveries: readonly Handed[] }
   /** The dead letters of a queue, back to where they came from. */
@@ -86,6 +99,9 @@ export type Told =
   /** Of a publish: of its first message on each queue, then of its second. */
   | { readonly sequences: readonly string[] }
   | { readonly redriven: number }
+  /** It is a command of its session. */
+  | { readonly commandId: string }
+  | { readonly completions: readonly Completed[]; readonly through: string }
   | { readonly deliveries: readonly Delivered[] }
   | { readonly statuses: readonly string[] }
   | { readonly epoch: number }
@@ -93,6 +109,15 @@ export type Told =
   | { readonly outcome: "committed" | "rolled-back" | "unknown" }
   | { readonly stats: Counts }
   | { readonly done: true };
+
+/** What a command came to: its messages, each with its place on each queue, or the outcomes of its deliveries. */
+export interface Completed {
+  readonly id: string;
+  readonly status: number;
+  readonly refused?: string;
+  readonly places?: readonly Readonly<Record<string, string>>[];
+  readonly statuses?: readonly string[];
+}
 
 export interface Delivered extends Handed {
   readonly sequence: string;

@@ -1,5 +1,6 @@
 /** What made histories are put together from: the queue `q` and its neighbours. */
-import type { Asked, Counts, Delivered, Entry, QueueRules, Told } from "./history.ts";
+import { KILL_OF_EVERYTHING } from "./ends.ts";
+import type { Asked, Completed, Counts, Delivered, Entry, QueueRules, Sending, Told } from "./history.ts";
 
 /** One call after the other, each answered before the next begins; `told` undefined: no answer came. */
 export const history = (...calls: readonly (readonly [Asked, Told?])[]): readonly Entry[] =>
@@ -56,6 +57,39 @@ export const full = { refused: "resource-limit-exceeded" };
 export const enqueueOf = (...messages: readonly string[]): Asked => ({ call: "enqueue", queue: "q", messages });
 
 export const attach = (epoch: number) => [{ call: "attach", session: { name: "s", epoch: 0 } }, { epoch }] as const;
+
+const inSession = (epoch = 1) => ({ session: { name: "s", epoch } });
+/** Messages of session `s`, each call answered by its sequence. */
+export const sent = (message: string, sequence: number, how: Sending = {}) =>
+  [
+    { call: "enqueue", queue: "q", messages: [message], ...inSession(), ...how },
+    { sequences: [how.isTransient === true ? "" : String(sequence)] },
+  ] as const;
+/** As a command of session `s`. */
+export const later = (message: string, id: string, how: Sending = {}) =>
+  [
+    { call: "enqueue", queue: "q", messages: [message], ...inSession(), isLater: true, ...how },
+    { commandId: id },
+  ] as const;
+export const acceptLater = (message: string, sequence: number, id: string) =>
+  [{ call: "accept", deliveries: [out(message, sequence)], ...inSession(), isLater: true }, { commandId: id }] as const;
+export const put = (id: string, sequence: number): Completed => ({
+  id,
+  status: 201,
+  places: [{ q: String(sequence) }],
+});
+export const read = (after: string, through: string, ...completions: readonly Completed[]) =>
+  [
+    { call: "completions", ...inSession(0), after },
+    { completions, through },
+  ] as const;
+export const readAtRest = (through: string, ...completions: readonly Completed[]) =>
+  [
+    { call: "completions", ...inSession(0), after: "0", isAtRest: true },
+    { completions, through },
+  ] as const;
+export const detach = [{ call: "detach", ...inSession() }, { done: true }] as const;
+export const killOfAll = [{ call: "event", what: KILL_OF_EVERYTHING }, { done: true }] as const;
 
 /** A swap of `a` for `b`, committed: everything that one does right. */
 export const swap = [

@@ -17,11 +17,14 @@ import {
   takeOver,
   watch,
 } from "./callers.ts";
-import { drain, outcome, stats, verb } from "./calls.ts";
+import { completions, drain, outcome, stats, verb } from "./calls.ts";
 import { check } from "./checker.ts";
+import { beImpatient, countQueued } from "./command-queue.ts";
+import { KILL_OF_EVERYTHING } from "./ends.ts";
 import type { Entry } from "./history.ts";
 import { Chance } from "./random.ts";
 import { Recorder } from "./recorder.ts";
+import { send, senders } from "./senders.ts";
 
 export interface Soak {
   readonly seconds: number;
@@ -43,8 +46,8 @@ const OVER_MS = 3_600_000;
 const SWEPT_MS = 6_000;
 
 /**
- * Producers, consumers, transaction managers, takeovers, kills and jumps of the clock for so many seconds; then all
- * branches are decided, the queues counted and drained, and the history is checked.
+ * Producers, consumers, transaction managers, sessions that send commands, takeovers, kills and jumps of the clock for so
+ * many seconds; then all commands are done, all branches decided, the queues counted and drained, and the history is checked.
  */
 export const runSoak = async ({ seconds, seed, log }: Soak): Promise<Soaked> => {
   const house = await House.open();
@@ -62,6 +65,7 @@ export const runSoak = async ({ seconds, seed, log }: Soak): Promise<Soaked> => 
       ...[1, 2].map((i) => produce(caller(`producer-${i}`, i))),
       ...[1, 2].map((i) => consume(caller(`consumer-${i}`, 10 + i))),
       ...managers.map((name, i) => manage(caller(name, 20 + i), name)),
+      ...senders.map((name, i) => send(caller(name, 50 + i), name)),
       takeOver(caller("thief", 30)),
       resolve(caller("resolver", 31)),
       watch(caller("watcher", 32)),
@@ -97,7 +101,7 @@ const makeChaos = async (
       note("kill -9 of the handlers");
       await house.killHandlers();
     } else if (dice === 3) {
-      note("kill -9 of everything");
+      note(KILL_OF_EVERYTHING);
       await house.killAll();
     } else {
       const offMs = chance.whole(OFF_MS.least, OFF_MS.most);
@@ -108,10 +112,11 @@ const makeChaos = async (
   await sleep(Math.max(0, untilMs - Date.now()));
 };
 
-/** Everything decided, nothing leased, every queue counted and drained. */
+/** Everything done and decided, nothing leased, every queue counted and drained. */
 const comeToRest = async (house: House, to: Recorder, caller: Caller): Promise<void> => {
   await house.setClock(OVER_MS);
   await sleep(300);
+  await endCommands(house, to, caller);
   let cursor: string | undefined;
   do {
     const body = cursor === undefined ? {} : { cursor };
@@ -131,6 +136,26 @@ const comeToRest = async (house: House, to: Recorder, caller: Caller): Promise<v
     if (queue === letters) await sleep(SWEPT_MS);
     await stats(to, caller.who, queue, true);
     await drain(to, queue);
+  }
+};
+
+/** Nothing is open or under way; then each session's completions are read, all of them. */
+const endCommands = async (house: House, to: Recorder, { who }: Caller): Promise<void> => {
+  for (const name of senders) {
+    const path = `/sessions/${name}/sync`;
+    for (let isOpen = true; isOpen; ) {
+      const told = (await certainly(to, { method: "POST", path, body: { waitSeconds: 20 } })) as { open: unknown[] };
+      isOpen = told.open.length > 0;
+    }
+  }
+  await house.untilQuiet();
+  for (const name of senders) {
+    for (let [after, isWhole] = ["0", false]; !isWhole; ) {
+      const told = await completions(to, who, name, after, true);
+      if (told === undefined || "refused" in told) throw new Error(`the completions of ${name} got no answer`);
+      isWhole = told.completions.length === 0;
+      after = told.completions.at(-1)?.id ?? after;
+    }
   }
 };
 
@@ -165,6 +190,14 @@ class House {
     return writeFile(this.#clock, String(offMs));
   }
 
+  /** Until the command queue is empty, and what a worker had taken with it. */
+  async untilQuiet(): Promise<void> {
+    for (let isQuiet = false; !isQuiet; ) {
+      isQuiet = (await countQueued(this.#engines?.sqsEndpoint ?? "")) === 0;
+      if (!isQuiet) await sleep(250);
+    }
+  }
+
   async killHandlers(): Promise<void> {
     await this.#service?.kill9();
     await this.#startService();
@@ -197,5 +230,6 @@ class House {
         TEST_CLOCK_FILE: this.#clock,
       },
     });
+    await beImpatient(this.#engines?.sqsEndpoint ?? "");
   }
 }

@@ -1,6 +1,7 @@
 import type { Anomaly } from "./anomaly.ts";
 import { outcomeIn } from "./facts.ts";
 import { described, type Entry } from "./history.ts";
+import { commandIn, readsOf } from "./resolve.ts";
 
 /** What a history has in it, for a line: a soak in which little happened shows little. */
 export const summaryOf = (entries: readonly Entry[]): Readonly<Record<string, number>> => {
@@ -19,6 +20,9 @@ export const summaryOf = (entries: readonly Entry[]): Readonly<Record<string, nu
     redelivered: delivered.filter(({ redelivered }) => redelivered).length,
     "dead letters": delivered.filter(({ dead }) => dead !== undefined).length,
     redriven: told("redrive").reduce((n, { told }) => n + (told && "redriven" in told ? told.redriven : 0), 0),
+    "sent as transient": entries.filter(({ asked }) => "isTransient" in asked && asked.isTransient === true).length,
+    commands: entries.filter((entry) => commandIn(entry) !== undefined).length,
+    completions: readsOf(entries).reduce((n, { completions, isAtRest }) => n + (isAtRest ? completions.length : 0), 0),
     "refused as full": entries.filter(
       ({ told }) => told !== undefined && "refused" in told && told.refused === "resource-limit-exceeded",
     ).length,
