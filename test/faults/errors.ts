@@ -22,7 +22,17 @@ export const lost = (random: Random): Error =>
     () => Object.assign(new Error("the answer is late"), { name: "TimeoutError" }),
   ])();
 
-export const throttled = (random: Random): Error =>
+export const throttled = (random: Random, operation: string): Error =>
+  operation.startsWith("Send") ? throttledByQueue(random) : throttledByTable(random);
+
+const throttledByQueue = (random: Random): Error =>
+  Object.assign(new Error("Rate exceeded"), {
+    name: oneOf(random, ["RequestThrottled", "ThrottlingException"]),
+    $fault: "client",
+    $metadata: { httpStatusCode: 403 },
+  });
+
+const throttledByTable = (random: Random): Error =>
   oneOf<() => Error>(random, [
     () =>
       new ProvisionedThroughputExceededException({

@@ -1,6 +1,7 @@
 /** What can happen to one call of the SDK: the faults of the crash matrix, each as a middleware around it. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SdkCall } from "../support/in-process.ts";
+import type { Deliveries } from "../support/workers.ts";
 import { conflicting, failed, inProgress, lost, type Random, throttled } from "./errors.ts";
 
 /** How the time goes by in a case: as in one without a fault, or with a jump. */
@@ -16,6 +17,8 @@ export interface Fault {
   readonly timing: Timing;
   /** Whether a process came to its end in between, or an attempt comes late: what nothing names may be left. */
   readonly mayLeave: boolean;
+  /** Of the workers: how often the queue delivers each message. */
+  readonly deliveries?: Deliveries;
   /** The calls that it can happen to. */
   readonly strikes: (call: Pick<SdkCall, "operation" | "input">) => boolean;
   /** In place of the call: `next` makes it. */
@@ -170,8 +173,13 @@ const freezes: readonly Fault[] = [
 ];
 
 const refusals: readonly Fault[] = [
-  { name: "throttled", ...steady, strikes: all, ...once(({ random }) => throttled(random)) },
-  { name: "throttled every time", ...leaving, strikes: all, ...always(({ random }) => throttled(random)) },
+  { name: "throttled", ...steady, strikes: all, ...once(({ random, call }) => throttled(random, call.operation)) },
+  {
+    name: "throttled every time",
+    ...leaving,
+    strikes: all,
+    ...always(({ random, call }) => throttled(random, call.operation)),
+  },
   {
     name: "in conflict",
     ...steady,
@@ -225,6 +233,24 @@ const deletions: readonly Fault[] = [
     },
   },
 ];
+
+/** What the queue does, whatever the calls do: no call is struck. */
+export const deliveredTwice: readonly Fault[] = (["twice", "twice at once"] as const).map((deliveries) => ({
+  name: `delivered ${deliveries}`,
+  ...steady,
+  deliveries,
+  strikes: () => false,
+}));
+
+/** The same while one of the two workers stops, is slow, or comes late. */
+export const struckBesides: readonly Fault[] = [...stops, ...refusals, ...losses]
+  .filter(({ name }) => /^(stopped (before|after) it|slow|lands again after its successor)$/.test(name))
+  .map((fault) => ({
+    ...fault,
+    name: `${fault.name}, delivered twice at once`,
+    mayLeave: true,
+    deliveries: "twice at once",
+  }));
 
 /** Every fault, in the order of the list that they come from. */
 export const faults: readonly Fault[] = [...stops, ...losses, ...freezes, ...refusals, ...staleness, ...deletions];

@@ -1,13 +1,15 @@
 /** Makes one fault happen to one call of a request, and keeps the calls that the request makes. */
 import type { InProcess, OnAttempt, OnCall, SdkCall } from "../support/in-process.ts";
+import type { Deliveries } from "../support/workers.ts";
 import type { Random } from "./errors.ts";
 import type { Fault, Struck } from "./fault.ts";
 import type { Lane } from "./lane.ts";
 import type { Recorded } from "./operation.ts";
 import type { End } from "./play.ts";
 
-/** A call as it was made: `index` among those of its request. */
-export interface Seen extends Pick<SdkCall, "index" | "operation" | "input"> {
+/** A call as it was made: `index` among those of its request, or of all that the workers did. */
+export interface Seen extends Pick<SdkCall, "operation" | "input"> {
+  readonly index: number;
   /** It read, and found nothing. */
   isEmpty: boolean;
 }
@@ -19,6 +21,7 @@ export class Injection {
   readonly #index: number;
   readonly #fault: Fault | undefined;
   readonly #context: Context;
+  readonly #indices = new Map<SdkCall, number>();
   readonly #open = new Set<Promise<unknown>>();
   readonly #successor: (() => Promise<unknown>)[] = [];
   readonly #retry: (() => Promise<unknown>)[] = [];
@@ -41,6 +44,11 @@ export class Injection {
     await unheard(this.#successor);
   }
 
+  /** How often each message is delivered to the workers. */
+  get deliveries(): Deliveries {
+    return this.#fault?.deliveries ?? "once";
+  }
+
   /** Whether a call is struck at all. */
   get isFaulty(): boolean {
     return this.#fault !== undefined;
@@ -57,12 +65,15 @@ export class Injection {
   }
 
   readonly #onCall: OnCall = async (call, next) => {
-    const { index, operation, input } = call;
+    if (!this.#isMeant(call)) return next();
+    const { operation, input } = call;
+    const index = this.calls.length;
+    this.#indices.set(call, index);
     const seen: Seen = { index, operation, input, isEmpty: false };
     this.calls.push(seen);
     const sent = async () => {
       const answer = await this.#keep(next());
-      seen.isEmpty = (answer as { readonly output?: { readonly Count?: number } }).output?.Count === 0;
+      seen.isEmpty = isEmpty(operation, answer);
       return answer;
     };
     if (index === this.#index) {
@@ -75,9 +86,15 @@ export class Injection {
   };
 
   readonly #onAttempt: OnAttempt = (call, attempt, send) => {
-    const around = call.index === this.#index ? this.#fault?.aroundAttempt : undefined;
+    const around = this.#indices.get(call) === this.#index ? this.#fault?.aroundAttempt : undefined;
     return around === undefined ? send() : around(this.#struck(call), attempt, send);
   };
+
+  /** Of the request, or of the function that runs in place of one. */
+  #isMeant({ request: { lambda } }: SdkCall): boolean {
+    const { route } = this.#context.recorded.operation;
+    return route.includes(" ") ? !lambda.startsWith("worker/") : lambda === route;
+  }
 
   #keep<T>(sent: Promise<T>): Promise<T> {
     const done = () => this.#open.delete(sent);
@@ -112,6 +129,11 @@ export interface Context {
   /** What followed the crash, by the state that it left: with all that the rest of a case depends on. */
   readonly ends: Map<string, Promise<End>>;
 }
+
+const isEmpty = (operation: string, answer: object): boolean => {
+  const { output } = answer as { readonly output?: { readonly Count?: number; readonly Item?: object } };
+  return output?.Count === 0 || (operation === "GetItem" && output?.Item === undefined);
+};
 
 const unheard = async (all: (() => Promise<unknown>)[]): Promise<void> => {
   for (const work of all.splice(0)) await Promise.allSettled([work()]);

@@ -5,12 +5,14 @@ import {
   TransactWriteItemsCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
+import type { QueueName } from "../../cdk/queue.ts";
 import type { InSession, Stage } from "../interleavings/scenario.ts";
 import type { InProcess, InProcessService, SdkCall } from "../support/in-process.ts";
 import { expectOk } from "../support/moves.ts";
 import { unique } from "../support/names.ts";
+import type { Queued } from "../support/queues.ts";
 import { isWrite } from "./fault.ts";
-import type { Operation, Recorded } from "./operation.ts";
+import type { InQueues, Operation, Recorded, Scene } from "./operation.ts";
 import { isEnded, readElsewhere, recordsOf, remove, restore, type StoredRecord, seenBefore } from "./records.ts";
 
 const SESSION_SECONDS = 86_400;
@@ -66,6 +68,7 @@ export class Lane {
   async record(operation: Operation): Promise<Recorded> {
     this.process.aheadMs = 0;
     await restore(this.#service.table, this.#table, []);
+    await this.#service.queues.renew(this.#table);
     await this.process.restart();
     const states: (readonly StoredRecord[])[] = [[]];
     if (operation.isLarge !== true) {
@@ -76,14 +79,29 @@ export class Lane {
     }
     const scene = await operation.setUp(this.stage(), this.process);
     const records = await this.records();
-    return { operation, scene, states: [...states, records], records, nowMs: this.now() };
+    const queued = queuedBy(operation, scene, await this.#service.queues.drain(this.#table));
+    return { operation, scene, states: [...states, records], records, queued, nowMs: this.now() };
   }
 
   /** The scene once more, in a process that has just started, at the time at which the scene was made. */
   async show(recorded: Recorded): Promise<void> {
     await restore(this.#service.table, this.#table, recorded.records);
+    if (recorded.scene.line !== undefined) await this.fillQueues(recorded.queued);
     this.process.aheadMs = recorded.nowMs - this.#service.now();
     await this.process.restart();
+  }
+
+  /** New queues, for a process that is about to start, which know nothing of what was sent before. */
+  async fillQueues(queued: InQueues): Promise<void> {
+    await this.#service.queues.renew(this.#table);
+    for (const source of queueNames) await this.#service.queues.fill(this.#table, queued[source] ?? [], source);
+  }
+
+  /** Empties the queues. */
+  async drainQueues(): Promise<InQueues> {
+    const { queues } = this.#service;
+    const [commands, failed] = await Promise.all(queueNames.map((name) => queues.drain(this.#table, name)));
+    return { ...(commands?.length && { commands }), ...(failed?.length && { "failed-commands": failed }) };
   }
 
   records(): Promise<readonly StoredRecord[]> {
@@ -130,5 +148,13 @@ export class Lane {
     }
   }
 }
+
+const queueNames = ["commands", "failed-commands"] as const satisfies readonly QueueName[];
+
+/** Of what was sent, the first was delivered too often where that is the operation, and no other has come yet. */
+const queuedBy = ({ route }: Operation, { line }: Scene, sent: readonly Queued[]): InQueues => {
+  if (line === undefined || line.isLost === true) return {};
+  return route === "worker/failed-commands" ? { "failed-commands": sent.slice(0, 1) } : { commands: sent };
+};
 
 const only = (input: object) => ({ TransactItems: (input as { TransactItems: [] }).TransactItems });

@@ -2,12 +2,12 @@
 import { fnv1a } from "../../shared/domain/hash.ts";
 import { randomFrom } from "../interleavings/random.ts";
 import type { InProcessService } from "../support/in-process.ts";
-import { type Fault, faults, type Timing } from "./fault.ts";
+import { deliveredTwice, type Fault, faults, struckBesides, type Timing } from "./fault.ts";
 import type { Seen as Call, Context } from "./injection.ts";
 import { judge, scriptsFor } from "./judge.ts";
 import type { Lane } from "./lane.ts";
 import { Lanes } from "./lanes.ts";
-import { nameOf, type Operation, type Recorded } from "./operation.ts";
+import { isWork, nameOf, type Operation, type Recorded } from "./operation.ts";
 import { type End, type Played, playScript, playStruck, type Strike } from "./play.ts";
 import { hasTimeToLive } from "./records.ts";
 import { isEach, isThorough, onlyFault, seed } from "./settings.ts";
@@ -41,10 +41,16 @@ export class Matrix {
     });
     const expected = await this.#expected(recorded, context);
     const calls = expected.steady[0]?.calls ?? [];
-    const strikes = strikesOn(
-      calls,
-      faults.filter((fault) => isTried(fault, recorded)),
-    );
+    const isByWorkers = isWork(operation);
+    const strikes = [
+      ...strikesOn(
+        calls,
+        [...faults, ...(isByWorkers ? struckBesides : [])].filter((fault) => isTried(fault, recorded)),
+      ),
+      ...(isByWorkers ? deliveredTwice : [])
+        .filter((fault) => isTried(fault, recorded))
+        .map((fault) => ({ fault, index: NO_CALL })),
+    ];
     const startedMs = performance.now();
     const failures: string[] = [];
     const struck = new Set<number>();
@@ -72,7 +78,12 @@ export class Matrix {
       calls: calls.length,
       cases: strikes.length,
       failures,
-      missed: calls.flatMap((call) => (struck.has(call.index) ? [] : [`${call.index} ${call.operation}`])),
+      // Who waits looks as often as the time lets him: another time that may be less often.
+      missed: calls.flatMap((call) =>
+        struck.has(call.index) || (recorded.scene.line !== undefined && call.isEmpty)
+          ? []
+          : [`${call.index} ${call.operation}`],
+      ),
     };
   }
 
@@ -89,11 +100,14 @@ export class Matrix {
     const [steady, frozen, days] = await Promise.all([
       played("steady"),
       played("frozen"),
-      recorded.records.some(hasTimeToLive) ? played("days") : [],
+      mayTakeDays(recorded) ? played("days") : [],
     ]);
     return { steady, frozen, days };
   }
 }
+
+/** Before the first. */
+const NO_CALL = -1;
 
 /**
  * Every fault at every call that it can happen to. Reads of one list after the other that found nothing (the shards of the
@@ -110,8 +124,11 @@ const strikesOn = (calls: readonly Call[], tried: readonly Fault[]): readonly St
   });
 };
 
-const isTried = (fault: Fault, { records }: Recorded): boolean =>
-  (fault.timing !== "days" || records.some(hasTimeToLive)) &&
-  (onlyFault === undefined || fault.name.includes(onlyFault));
+/** The command queue keeps nothing for days. */
+const mayTakeDays = ({ records, queued }: Recorded): boolean =>
+  records.some(hasTimeToLive) && Object.keys(queued).length === 0;
+
+const isTried = (fault: Fault, recorded: Recorded): boolean =>
+  (fault.timing !== "days" || mayTakeDays(recorded)) && (onlyFault === undefined || fault.name.includes(onlyFault));
 
 const textOf = ({ fault, index }: Strike, call: string | undefined): string => `call ${index} ${call} ${fault.name}`;

@@ -1,11 +1,15 @@
 /** One case: the scene, the request with or without a fault, a crash, recovery, the client's retry, and what is there then. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Counters, type Look, lookAt, type Seen } from "../interleavings/look.ts";
 import { type Labels, type Told, told } from "../interleavings/told.ts";
 import type { Answer } from "../support/http.ts";
 import { expectOk, stateOf } from "../support/moves.ts";
 import type { BranchView } from "../support/shapes.ts";
+import type { Deliveries } from "../support/workers.ts";
+import { withoutDraws } from "./draws.ts";
 import { DAYS_MS, type Fault, FROZEN_MS, type Timing } from "./fault.ts";
 import { type Context, Injection, type Seen as SeenCall } from "./injection.ts";
+import { isWork } from "./operation.ts";
 import { keyOf, textOfRecord } from "./records.ts";
 import { isEach } from "./settings.ts";
 import { momentOf, textOfState } from "./states.ts";
@@ -75,7 +79,7 @@ const play = async (context: Context, script: Script, injection: Injection): Pro
   injection.into(lane.process);
   let answer: Told | undefined;
   await follow(context, script.before, async () => {
-    answer = await ask(context);
+    answer = await ask(context, injection);
   });
   await injection.settled();
   const isOwed = answer === undefined && script.before.includes("act");
@@ -91,20 +95,25 @@ const play = async (context: Context, script: Script, injection: Injection): Pro
 };
 
 /**
- * A crash leaves the table and nothing else: what follows one state follows it whenever it is left again, and is played
- * once. Not where a call is still to land, or something may lie in the command queue. `CRASH=each` plays it each time.
+ * A crash leaves the table and the queues, nothing else: what follows one state follows it whenever it is left again, and
+ * is played once. Not where a call is still to land. `CRASH=each` plays it each time.
  */
 const endOf = async (context: Context, after: readonly Step[], injection: Injection): Promise<End> => {
   const { lane, recorded, ends } = context;
-  if (isEach || !injection.isOver || injection.calls.some(isSend)) return playEnd(context, after, injection);
+  const hasLine = recorded.scene.line !== undefined;
+  if (isEach || !injection.isOver || (!hasLine && injection.calls.some(isSend)))
+    return playEnd(context, after, injection);
+  const queued = hasLine ? await lane.drainQueues() : {};
   const key = [
     ...after,
+    ...Object.entries(queued).flatMap(([name, all]) => [name, ...all.map(({ body }) => withoutDraws(body, () => "$"))]),
     injection.isFaulty,
     momentOf(lane.now(), recorded.nowMs),
     textOfState(await lane.records(), recorded.nowMs),
   ].join("\n");
   const known = ends.get(key);
   if (known !== undefined) return known;
+  if (Object.keys(queued).length > 0) await lane.fillQueues(queued);
   const end = playEnd(context, after, injection);
   ends.set(key, end);
   return end;
@@ -122,13 +131,17 @@ const playEnd = async (context: Context, after: readonly Step[], injection: Inje
   let answer: Told | undefined;
   const act = async () => {
     answer = await ask(context);
+    if (scene.line !== undefined) await lane.process.runWorker();
   };
   await follow(context, after, act);
   for (let sent = 1; answer === undefined && after.includes("act"); sent += 1) {
     if (sent === RETRIES) throw new Error("the client was never answered");
     await act();
   }
-  await injection.retried();
+  if (!injection.isOver) {
+    await injection.retried();
+    if (scene.line !== undefined) await goOn(context, "once");
+  }
   const also = await tellOf(context);
   const seen =
     recorded.operation.isLarge === true ? await lookAtLarge(context) : await lookAt(lane.stage(), scene.look);
@@ -145,19 +158,41 @@ const follow = async ({ lane }: Context, steps: readonly Step[], act: () => Prom
 };
 
 /** Sends the request once: what it was told, undefined when it is to be sent again. */
-const ask = async ({ lane, recorded }: Context): Promise<Told | undefined> => {
+const ask = async (context: Context, injection?: Injection): Promise<Told | undefined> => {
+  const { lane, recorded } = context;
   const { scene } = recorded;
+  if (isWork(recorded.operation)) {
+    await lane.process.runWorker(injection?.deliveries);
+    return "it ran";
+  }
   if (scene.send === undefined) {
     await lane.process.runSchedule().catch(() => undefined);
     return "it ran";
   }
-  const answer = await scene.send(lane.process.client);
+  const sent = scene.send(lane.process.client);
+  const answer = await (scene.line?.isAwaited === true ? withWorkers(context, sent, injection) : sent);
   if (answer.status === 503 && answer.problem?.retryable === true) return undefined;
   if (isPartly(answer)) return undefined;
   const state =
     answer.problem === undefined && (answer.body as { readonly operations?: object } | undefined)?.operations;
   return state ? toldOfBranch(answer as Answer<BranchView>) : told(answer, labelsOf(scene.look));
 };
+
+/** With workers at it from when it has sent something. */
+const withWorkers = async <T>({ lane }: Context, sent: Promise<T>, injection?: Injection): Promise<T> => {
+  let isOver = false;
+  const over = () => {
+    isOver = true;
+  };
+  sent.then(over, over);
+  while (!isOver) {
+    if (injection === undefined || injection.calls.some(isSend)) await lane.process.runWorker();
+    await sleep(LOOKS_MS);
+  }
+  return sent;
+};
+
+const LOOKS_MS = 3;
 
 /** A purge, a redrive or a recovery whose time was over, or that met what it could not do, says so: it is to be sent again. */
 const isPartly = ({ problem, body }: Answer<unknown>): boolean => {
@@ -179,6 +214,10 @@ const labelsOf = ({ queues = {}, branches = {}, sessions = {} }: Look): Labels =
  */
 const recover = async ({ lane, recorded }: Context, isTwice: boolean): Promise<readonly string[]> => {
   const { client } = lane.process;
+  if (recorded.scene.line !== undefined) {
+    await goOn({ lane }, isTwice ? "twice at once" : "once");
+    return [];
+  }
   // A schedule that was cut off runs again a minute later.
   if (recorded.scene.look.isSwept === true || recorded.scene.send === undefined) await lane.process.runSchedule();
   // Where nothing is that it could find, it reads only empty lists.
@@ -190,6 +229,17 @@ const recover = async ({ lane, recorded }: Context, isTwice: boolean): Promise<r
   const before = new Set(await texts());
   expectOk(await client.recovery());
   return (await texts()).filter((text) => !before.has(text));
+};
+
+/**
+ * The workers do what is left in the queues; what is still open then lost its wake: the schedule finds it, and finishes what
+ * is decided.
+ */
+const goOn = async ({ lane }: Pick<Context, "lane">, deliveries: Deliveries): Promise<void> => {
+  await lane.process.runWorker(deliveries);
+  if (!(await lane.records()).some((record) => /^TPL#| \/ COMMAND#/.test(keyOf(record)))) return;
+  await lane.process.runSchedule();
+  await lane.process.runWorker(deliveries);
 };
 
 const peekAt = async ({ lane }: Context, { queues = {}, branches = {} }: Look): Promise<Omit<Peek, "also">> => {
@@ -232,7 +282,7 @@ const tellOf = async ({ lane, recorded }: Context): Promise<string> => {
 const kindsOf = (keys: readonly string[]): Readonly<Record<string, number>> => {
   const kinds: Record<string, number> = {};
   for (const key of keys) {
-    const [kind] = /^PAYLOAD#|(?<=^TPL#.*)(?:XID|OPS)#|(?<= \/ )M#/.exec(key) ?? [];
+    const [kind] = /^PAYLOAD#|(?<=^TPL#.*)(?:XID|OPS)#|(?<= \/ )(?:M|COMMAND)#/.exec(key) ?? [];
     if (kind !== undefined) kinds[kind] = (kinds[kind] ?? 0) + 1;
   }
   return kinds;

@@ -7,6 +7,7 @@ import {
   SendMessageCommand,
   SQSClient,
 } from "@aws-sdk/client-sqs";
+import type { QueueName } from "../../cdk/queue.ts";
 import { ensureQueues, type LocalQueue, type LocalQueues } from "../../local/queues.ts";
 
 /** A message as it lies in the command queue; group and id as the product made them. */
@@ -47,25 +48,25 @@ export class QueuesUnderTest {
     return made;
   }
 
-  /** Takes everything out of the command queue. */
-  async drain(table: string): Promise<readonly Queued[]> {
-    const { commands } = await this.of(table);
+  /** Takes everything out of the command queue, or out of the other one. */
+  async drain(table: string, name: QueueName = "commands"): Promise<readonly Queued[]> {
+    const queue = (await this.of(table))[name];
     const all: Queued[] = [];
-    for (let taken = await this.receive(commands, 10); taken.length > 0; taken = await this.receive(commands, 10)) {
+    for (let taken = await this.receive(queue, 10); taken.length > 0; taken = await this.receive(queue, 10)) {
       for (const { Body = "", Attributes: { MessageGroupId = "", MessageDeduplicationId = "" } = {} } of taken) {
         all.push({ group: MessageGroupId, id: MessageDeduplicationId, body: Body });
       }
-      await this.delete(commands, taken);
+      await this.delete(queue, taken);
     }
     return all;
   }
 
-  /** Puts what was drained into the command queue, in that order. */
-  async fill(table: string, messages: readonly Queued[]): Promise<void> {
-    const { commands } = await this.of(table);
+  /** Puts what was drained into the command queue, or into the other one, in that order. */
+  async fill(table: string, messages: readonly Queued[], name: QueueName = "commands"): Promise<void> {
+    const queue = (await this.of(table))[name];
     for (const { group, id, body } of messages) {
       const names = { MessageGroupId: group, MessageDeduplicationId: id };
-      await this.#client.send(new SendMessageCommand({ QueueUrl: commands.url, MessageBody: body, ...names }));
+      await this.#client.send(new SendMessageCommand({ QueueUrl: queue.url, MessageBody: body, ...names }));
     }
   }
 

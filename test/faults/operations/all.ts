@@ -1,6 +1,7 @@
 /** Every operation of the crash matrix. */
 import type { Operation } from "../operation.ts";
 import { branches } from "./branches.ts";
+import { commands } from "./commands.ts";
 import { deliveries } from "./deliveries.ts";
 import { exchanges } from "./exchanges.ts";
 import { messages } from "./messages.ts";
@@ -16,4 +17,5 @@ export const all: readonly Operation[] = [
   ...sessions,
   ...branches,
   ...recoveries,
+  ...commands,
 ];
