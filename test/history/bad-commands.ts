@@ -111,6 +111,12 @@ export const badCommands: Bad = [
     [2, 4],
   ],
   [
+    "lost",
+    "it was delivered once, and so stored when everything was killed",
+    history(sent("a", 1, { isTransient }), acquire(out("a", 1)), killOfAll, drain("q")),
+    [1, 4],
+  ],
+  [
     "doubled",
     "it came by the command queue twice",
     history(sent("a", 1, { isTransient }), drain("q", out("a", 1), out("a", 2))),

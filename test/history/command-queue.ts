@@ -7,7 +7,7 @@ import {
 } from "@aws-sdk/client-sqs";
 
 /** What a killed worker had taken is delivered again after so long: the soak has not the patience of the product. */
-const VISIBILITY_SECONDS = 10;
+const VISIBILITY_SECONDS = 4;
 
 /** Which any of them counts: in the queue, under way, or delayed. */
 const COUNTS = [

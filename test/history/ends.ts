@@ -31,9 +31,10 @@ const mayBeDropped = (facts: Facts, { message, queue }: Sent): boolean => {
   return others.length >= maxMessages;
 };
 
-/** What need not be persisted is dropped by a full queue, and may be gone with everything that was killed. */
-const mayBeLostOnItsWay = (facts: Facts, { queue, entry, isPersisted }: Sent): boolean =>
+/** What need not be persisted is dropped by a full queue, and may be gone with everything that was killed; delivered, it was stored. */
+const mayBeLostOnItsWay = (facts: Facts, { message, queue, entry, isPersisted }: Sent): boolean =>
   !isPersisted &&
+  !facts.outs.has(message) &&
   (rulesOf(facts, queue).maxMessages !== undefined ||
     facts.entries.some(({ asked, n }) => n > entry.n && asked.call === "event" && asked.what === KILL_OF_EVERYTHING));
 

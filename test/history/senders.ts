@@ -35,7 +35,7 @@ const put = async ({ who, to, chance }: Caller, session: SessionAt) => {
   const messages = newMessages(who, chance.whole(1, 3));
   const how: Sending = {
     ...(chance.isOneIn(3) && { isTransient: true }),
-    ...(chance.isOneIn(2) && { isLater: true }),
+    ...(!chance.isOneIn(3) && { isLater: true }),
   };
   return chance.isOneIn(6)
     ? publish(to, who, chance.of(routes), messages, session, undefined, how)

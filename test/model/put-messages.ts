@@ -9,7 +9,7 @@ import type { Answer } from "../support/http.ts";
 import type { Enqueued, MessageInput } from "../support/shapes.ts";
 import { isLater, process } from "./command.ts";
 import type { Touch } from "./line.ts";
-import { sendLater, untilOpen, work } from "./send.ts";
+import { drop, sendLater, untilOpen, work } from "./send.ts";
 import type { Branch, Headers, Message, Placed, Queue, Ref, Refused } from "./values.ts";
 import { type Remembered, shortBody, tellBy, type Who, type World } from "./world.ts";
 
@@ -238,11 +238,15 @@ const become = (
   const workplace = w.workplace(p.xid, by);
   const copies = copiesOf(w, put);
   const all = byDurability(copies, by);
-  const inBranch = new Map([...all.stored, ...all.handedOn].map(([queue]) => [queue, ofQueue(copies, queue)]));
-  const [stored, handedOn] = workplace === undefined ? [all.stored, all.handedOn] : [inBranch, new Map() as Targets];
+  const everything = new Map([...all.stored, ...all.handedOn].map(([queue]) => [queue, ofQueue(copies, queue)]));
+  const [stored, handedOn] = workplace === undefined ? [all.stored, all.handedOn] : [everything, new Map() as Targets];
   const expected = refusal ?? refusalFor(put);
   const became = expected === undefined ? w.broker.enqueue(stored, workplace) : undefined;
-  if (w.isRefused(answer, expected ?? (became === undefined ? "resource-limit-exceeded" : undefined))) return false;
+  if (w.isRefused(answer, expected ?? (became === undefined ? "resource-limit-exceeded" : undefined))) {
+    // Nobody waits for it: it is dropped where it would have gone to, and counted there.
+    if (ids !== undefined && expected === undefined) for (const [queue, messages] of everything) drop(queue, messages);
+    return false;
+  }
   if (became === undefined) return false;
   for (const [queue, messages] of handedOn) {
     for (const m of messages) {

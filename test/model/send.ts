@@ -97,7 +97,11 @@ const answerOf = ({ status, body }: Completion): Answer<unknown> => ({
 /** A queue that is gone takes nothing; a full one counts what it drops. */
 const arrive = (w: World, queue: Queue, messages: readonly Message[]): void => {
   if (queue.deletedAtMs !== undefined) return;
-  if (w.broker.enqueue(new Map([[queue, messages]])) !== undefined) return;
+  if (w.broker.enqueue(new Map([[queue, messages]])) === undefined) drop(queue, messages);
+};
+
+/** They were enqueued and are settled at once. */
+export const drop = (queue: Queue, messages: readonly Message[]): void => {
   queue.enqueued += messages.length;
   queue.settled.push(...messages);
 };

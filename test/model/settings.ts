@@ -23,6 +23,7 @@ const ordinary: readonly (QueueSettings & { readonly isDead?: true })[] = [
   { messageDurability: "never", partitions: 2 },
   { messageDurability: "never", strictOrder: true },
   { strictOrder: true },
+  { strictOrder: true, maxMessages: 3, isDead: true },
   { strictOrder: true, partitions: 2, maxDeliveries: 2, isDead: true },
   { messageTtlSeconds: 10 },
   { messageTtlSeconds: 10, isDead: true },
