@@ -64,10 +64,9 @@ export const work = async (w: World): Promise<void> => {
     w.note(`  ${one.by.name}'s ${one.id}`, answer);
     one.check(answer as Answer<never> | undefined);
   }
-  const arrived = w.line.onTheWay.splice(0);
-  for (const { queue, messages } of arrived) arrive(w, queue, messages);
+  for (const { queue, messages } of w.line.onTheWay.splice(0)) arrive(w, queue, messages);
   w.broker.settle();
-  for (const queue of new Set(arrived.map(({ queue }) => queue))) await findPartitions(w, queue);
+  for (const queue of w.broker.queues.values()) await find(w, queue);
 };
 
 /** What the session may read of them: of each that it is to be told, one, and of no other. */
@@ -106,9 +105,9 @@ export const drop = (queue: Queue, messages: readonly Message[]): void => {
   queue.settled.push(...messages);
 };
 
-/** Without a session nobody but the queue knows which partition it has become. */
-const findPartitions = async (w: World, queue: Queue): Promise<void> => {
-  const open = queue.messages.filter(({ partition }) => partition === -1);
+/** What no answer has told: the ids of what nobody hears of, and without a session the partition. */
+const find = async (w: World, queue: Queue): Promise<void> => {
+  const open = queue.messages.filter(({ partition, id, state }) => state !== "held" && (partition === -1 || !id));
   if (open.length === 0) return;
   const browsed = await browseAll(w.client(0), queue.name);
   for (const message of open) {
