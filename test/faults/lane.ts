@@ -54,6 +54,8 @@ export class Lane {
       processes: [],
       wait: (ms) => this.pass(ms),
       runSchedule: () => this.process.runSchedule(),
+      drainQueue: () => this.#service.queues.drain(this.#table),
+      work: (messages) => this.#work(messages),
       async lastingSession() {
         if (lasting === undefined) {
           const session = unique("session");
@@ -62,6 +64,11 @@ export class Lane {
         return lasting;
       },
     };
+  }
+
+  async #work(messages: readonly Queued[]): Promise<void> {
+    for (const message of messages) await this.process.deliver([message]);
+    await this.process.runWorker();
   }
 
   /** Makes the scene of an operation, on a table without records, and keeps every state on the way to it. */

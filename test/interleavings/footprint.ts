@@ -41,6 +41,8 @@ export const footprintOf = (operation: string, given: object): Footprint => {
     case "UpdateItem":
     case "DeleteItem":
       return [touched(input.Key, true)];
+    case "SendMessageBatch":
+      return [];
     case "TransactWriteItems":
       return (input.TransactItems ?? []).flatMap((item) =>
         Object.entries(item).map(([kind, write]) => touched(write.Key ?? write.Item, kind !== "ConditionCheck")),

@@ -2,7 +2,9 @@
 import { expect } from "vitest";
 import type { Client } from "../support/client.ts";
 import { expectOk } from "../support/moves.ts";
+import type { Queued } from "../support/queues.ts";
 import type { BranchView } from "../support/shapes.ts";
+import { completionsOf } from "./completions.ts";
 import type { Stage } from "./scenario.ts";
 import { toldOfDelivery } from "./told.ts";
 
@@ -13,6 +15,10 @@ export interface Look {
   readonly sessions?: Readonly<Record<string, string>>;
   /** Limited queues: how much they still take, once they are empty, must be all. */
   readonly isLimited?: boolean;
+  /** What was in the command queue: given to the workers once more, so that nothing is left open. */
+  readonly queued?: readonly Queued[];
+  /** Sessions whose commands came to something. */
+  readonly commands?: Readonly<Record<string, string>>;
   /** A queue may have been deleted: looked at when the schedule has sent on what was left of it. */
   readonly isSwept?: boolean;
 }
@@ -26,6 +32,7 @@ export interface Seen {
   /** How much limited queues take once they are empty. */
   readonly room: Readonly<Record<string, number>>;
   readonly counters: Readonly<Record<string, Counters>>;
+  readonly commands?: Readonly<Record<string, readonly string[]>>;
 }
 
 type Drained = Readonly<Record<string, readonly string[]>>;
@@ -44,13 +51,15 @@ const SWEPT_MS = 17 * 60_000;
 
 export const lookAt = async (stage: Stage, look: Look): Promise<Seen> => {
   const { client } = stage;
-  const { queues = {}, branches = {}, sessions = {} } = look;
+  const { queues = {}, branches = {}, sessions = {}, commands } = look;
+  if (look.queued !== undefined) await stage.work(look.queued);
   const counters: Record<string, Counters> = {};
   if (look.isSwept === true) await sweep(stage);
   const seen = {
     queues: await each(queues, (queue, label) => lookAtQueue(client, queue, label, counters)),
     branches: await each(branches, (xid) => lookAtBranch(client, xid)),
     sessions: await each(sessions, (session) => lookAtSession(client, session)),
+    ...(commands && { commands: await each(commands, (session) => completionsOf(client, session)) }),
   };
   const drained = [await drainAll(client, queues)];
   const isLeft = Object.values(seen.queues).some((counts) => !counts.endsWith(", 0 leased, 0 held"));

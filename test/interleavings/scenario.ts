@@ -2,6 +2,7 @@
 import type { Client } from "../support/client.ts";
 import type { Answer } from "../support/http.ts";
 import type { InProcess } from "../support/in-process.ts";
+import type { Queued } from "../support/queues.ts";
 import type { Choose } from "./explore.ts";
 import { type Look, lookAt, type Seen } from "./look.ts";
 import { type Labels, type Told, told } from "./told.ts";
@@ -14,8 +15,14 @@ export interface Scene {
   readonly operations: Readonly<Record<string, readonly Act[]>>;
 }
 
-/** One request, made by a client of the operation's own process; or time that passes for everyone. */
-export type Act = ((at: Client) => Promise<Answer<unknown>>) | { readonly passMs: number };
+/**
+ * One request, made by a client of the operation's own process; or time that passes for everyone; or a worker of that process
+ * that is given messages of the command queue.
+ */
+export type Act =
+  | ((at: Client) => Promise<Answer<unknown>>)
+  | { readonly passMs: number }
+  | { readonly delivered: readonly Queued[] };
 
 export interface Scenario {
   readonly name: string;
@@ -50,6 +57,10 @@ export interface Stage {
   /** A session that outlasts the scene; only for scenes that do nothing to it. */
   lastingSession(): Promise<InSession>;
   runSchedule(): Promise<void>;
+  /** Takes out of the command queue what lies there. */
+  drainQueue(): Promise<readonly Queued[]>;
+  /** Gives the workers these, and then whatever comes of it. */
+  work(messages: readonly Queued[]): Promise<void>;
 }
 
 /** How often a request is repeated while it is told to. */
@@ -110,6 +121,10 @@ const begin = async (stage: Stage, scenario: Scenario): Promise<Play> => {
     const next = operations[name]?.[all.length];
     const process = processOf(stage, names.indexOf(name));
     if (next === undefined) throw new Error(`${name} has nothing more to do`);
+    if (typeof next === "object" && "delivered" in next) {
+      all.push(`${await process.deliver(next.delivered)} left undone`);
+      return;
+    }
     if (typeof next === "object") {
       await inTurn(`${next.passMs} ms pass`, "everything", () => stage.wait(next.passMs));
       all.push("time passed");

@@ -21,6 +21,11 @@ export const stageFor = async (service: InProcessService, operations: number): P
     processes,
     wait: service.wait,
     runSchedule: () => observer.runSchedule(),
+    drainQueue: () => service.queues.drain(service.tableName),
+    async work(messages) {
+      for (const message of messages) await observer.deliver([message]);
+      await observer.runWorker();
+    },
     async lastingSession() {
       if (lasting === undefined || lasting.untilMs < service.now() + LASTING_MS) {
         const session = unique("session");

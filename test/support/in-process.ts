@@ -15,13 +15,14 @@ import { contextOf } from "../../local/handlers.ts";
 import { problemBody, timedOut } from "../../local/http/problem.ts";
 import { type HttpApi, serve } from "../../local/http/serve.ts";
 import { startQueueEngine } from "../../local/queue-engine.ts";
+import { queueEvent, undoneOf } from "../../local/queue-event.ts";
 import type { LocalQueues } from "../../local/queues.ts";
 import { ensureTable } from "../../local/table.ts";
 import { type Engine, startTableEngine } from "../../local/table-engine.ts";
 import { tableClient } from "../../shared/store/client.ts";
 import { type Loaded, loadBundle } from "./bundle.ts";
 import { type Client, client } from "./client.ts";
-import { QueuesUnderTest } from "./queues.ts";
+import { type Queued, QueuesUnderTest } from "./queues.ts";
 import { type RequestScope, Scope } from "./request-scope.ts";
 import { type Deliveries, runWorkers } from "./workers.ts";
 
@@ -54,6 +55,8 @@ export interface InProcess {
    * there again at once. Ends early when a consumer is stopped or abandoned: its batch is then in the queue again.
    */
   runWorker(deliveries?: Deliveries): Promise<void>;
+  /** Gives a worker these messages of the command queue, in one batch, whatever became of them before; answers how many it left undone. */
+  deliver(messages: readonly Queued[]): Promise<number>;
   onCall: OnCall | undefined;
   onAttempt: OnAttempt | undefined;
   /** Its clock goes so much ahead of the service's; a restart changes nothing about that. */
@@ -229,6 +232,16 @@ class Process implements InProcess {
       return answer === unanswered ? undefined : { answer };
     };
     await runWorkers({ queues: this.#queues, local: this.#memory.queues, invoke }, deliveries);
+  }
+
+  async deliver(messages: readonly Queued[]): Promise<number> {
+    const received = messages.map(({ group, id, body }) => ({
+      MessageId: id,
+      Body: body,
+      Attributes: { MessageGroupId: group, ApproximateReceiveCount: "1" },
+    }));
+    const { commands } = await this.#queues.of(this.#table);
+    return undoneOf(received, await this.#invoke("worker/commands", queueEvent(commands.arn, received))).length;
   }
 
   #end(): void {

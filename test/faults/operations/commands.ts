@@ -1,33 +1,17 @@
 /** Commands of a session: stored, run by the workers, failed too often, and waited for. */
 
+import { completionsOf } from "../../interleavings/completions.ts";
 import type { InSession, Stage } from "../../interleavings/scenario.ts";
 import { attached } from "../../interleavings/scenes.ts";
-import { told } from "../../interleavings/told.ts";
 import type { Client } from "../../support/client.ts";
 import { deferred } from "../../support/client.ts";
 import type { Answer } from "../../support/http.ts";
 import { unique } from "../../support/names.ts";
-import type { Problem } from "../../support/problems.ts";
-import type { Completion } from "../../support/shapes.ts";
 import type { Line, Operation, Scene, Send } from "../operation.ts";
 import { inSession, messagesOf, numbered, queueOf } from "./making.ts";
 import { type Request, type Requested, requests } from "./requests.ts";
 
 const DAY_SECONDS = 86_400;
-
-/** What the session is told of its commands, without what differs from run to run. */
-const completionsOf = async (c: Client, session: string) => {
-  const answer = await c.completions(session);
-  if (answer.problem !== undefined) return answer.problem.code;
-  const { completions, completedThrough } = answer.body;
-  return [...completions.map(textOf), `all through ${completedThrough}`];
-};
-
-const textOf = ({ commandId, status, body }: Completion): string => {
-  const { code } = (body ?? {}) as Partial<Problem>;
-  const answer = { status, body, problem: undefined } as unknown as Answer<unknown>;
-  return `${commandId}: ${status} ${code ?? JSON.stringify(told(answer, new Map()))}`;
-};
 
 /** Everyone is told of the session's commands, and what else there is to tell. */
 const telling =
