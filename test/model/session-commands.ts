@@ -120,9 +120,12 @@ export const lookAtSession = steps("session", { at: process, session }, async (w
     epoch: known.epoch,
     state,
     branches: branches.toSorted(byXid),
-    expiresAt: new Date(known.expiresAtMs).toISOString(),
     incompleteCommands: String(w.line.openOf(name).length),
   });
+  // One that is over tells when it ended or, later, when somebody closed it.
+  const latestMs = state === "expired" ? w.broker.nowMs : known.expiresAtMs;
+  expect(Date.parse(answer.body.expiresAt)).toBeGreaterThanOrEqual(known.expiresAtMs);
+  expect(Date.parse(answer.body.expiresAt)).toBeLessThanOrEqual(latestMs);
 });
 
 export const advance = steps(
