@@ -39,9 +39,10 @@ const applyOnce = async (context: Context, { id, session, queue: ref, bodies }: 
   const targets = [{ queue, messages }];
   const answer = await enqueueNow(guarded, { messages, targets, handedOn: [], session: by, idempotency: undefined });
   if (!isRefusal(answer)) return;
+  // Before the mark: who comes after it counts nothing more.
+  await countDropped(context, queue, session, messages.length);
   // Room that comes later is for what was sent later.
   await guarded.store.commit([putApplied(id, context.now())]);
-  await countDropped(context, queue, session, messages.length);
 };
 
 const messagesOf = async (context: Context, bodies: Transient["bodies"]): Promise<readonly Message[]> => {

@@ -73,11 +73,11 @@ const performOnce = async (context: Context, command: StoredCommand, queue: stri
     if (!(await settleCommand({ ...context, store }, command, request, queue, closing))) return;
   } else {
     const outcome = await outcomeOf({ ...context, store, beside }, command, requested);
-    if (!store.isClosed) await store.commit(closing(outcome));
     const isDropped = isRefusal(outcome) && outcome.refusal === "resource-limit-exceeded";
     if (isDropped && command.audience === "nobody" && (request.kind === "enqueue" || request.kind === "publish")) {
       await countRefused(context, command.session, request, requested.messages);
     }
+    if (!store.isClosed) await store.commit(closing(outcome));
   }
   await deleteChunksOf(context, [command.payload]);
 };

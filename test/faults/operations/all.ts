@@ -8,6 +8,7 @@ import { messages } from "./messages.ts";
 import { queues } from "./queues.ts";
 import { recoveries } from "./recoveries.ts";
 import { sessions } from "./sessions.ts";
+import { transients } from "./transients.ts";
 
 export const all: readonly Operation[] = [
   ...queues,
@@ -18,4 +19,5 @@ export const all: readonly Operation[] = [
   ...branches,
   ...recoveries,
   ...commands,
+  ...transients,
 ];
