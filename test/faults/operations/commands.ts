@@ -15,16 +15,18 @@ const DAY_SECONDS = 86_400;
 
 /** Everyone is told of the session's commands, and what else there is to tell. */
 const telling =
-  ({ session }: InSession, tell?: Send): Send =>
+  ({ session }: InSession, tell: Send | undefined, { isAwaited }: Line): Send =>
   async (c) => {
-    const [completions, also] = [await completionsOf(c, session), await tell?.(c)];
+    const [told, also] = [await completionsOf(c, session), await tell?.(c)];
+    // A call whose time is over gives its command up: the next one has another id.
+    const completions = isAwaited === true ? told.filter((text) => !text.startsWith("all through")) : told;
     const body = { completions, also: also?.problem?.code ?? (also?.body as object | undefined) };
     return { ...(await c.health()), body };
   };
 
 const sceneOf = (session: InSession, { look, tell }: Requested, line: Line = {}): Omit<Scene, "send"> => ({
   look: { ...look, sessions: { s: session.session } },
-  tell: telling(session, tell),
+  tell: telling(session, tell, line),
   line,
 });
 
