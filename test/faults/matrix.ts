@@ -80,7 +80,9 @@ export class Matrix {
       failures,
       // Who waits looks as often as the time lets him: another time that may be less often.
       missed: calls.flatMap((call) =>
-        struck.has(call.index) || (recorded.scene.line !== undefined && call.isEmpty)
+        struck.has(call.index) ||
+        (recorded.scene.line !== undefined && call.isEmpty) ||
+        (recorded.scene.line?.isAwaited === true && call.operation === "GetItem")
           ? []
           : [`${call.index} ${call.operation}`],
       ),
