@@ -142,7 +142,7 @@ const droppable = async (context: Context, queue: Queue, run: Run): Promise<read
 };
 
 /** The runs of all partitions, by their age. */
-const oldestFirst = (context: Context, queue: Queue): AsyncGenerator<Run> =>
+export const oldestFirst = (context: Context, queue: Queue): AsyncGenerator<Run> =>
   merged(
     partitionsOf(queue).map((partition) => runsOf(context, partition, { limit: RUNS_PER_QUERY })),
     (a, b) => a.createdAtMs < b.createdAtMs,

@@ -22,6 +22,7 @@ import { buildRun } from "./new-run.ts";
 import { deleteChunksOf } from "./payload.ts";
 import type { Put, Target } from "./put.ts";
 import { answerOf, handedOnTo } from "./put-answer.ts";
+import { sendOnOldest } from "./queues/send-on-oldest.ts";
 import { sweepEnded } from "./queues/sweep-ended.ts";
 
 /** How often an enqueue begins anew: each duplicate and race for room that it meets costs one. */
@@ -156,6 +157,7 @@ const makeRoom = async (context: Context, { queue, wanted }: Fitting, records: n
   const full = refuse("resource-limit-exceeded", `queue ${queue.name} is full`);
   if (queue.settings.overflow === "ring") {
     const need = { messages: inflow.inMessages, bytes: inflow.inBytes };
+    await sendOnOldest(context, queue, need);
     return (await dropOldest(context, queue, need, records)) ?? full;
   }
   // What time has ended still takes room until someone meets it.

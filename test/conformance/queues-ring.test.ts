@@ -16,6 +16,7 @@ import {
 } from "../support/moves.ts";
 import { newXid } from "../support/names.ts";
 import { idsOf } from "../support/outcomes.ts";
+import { wait } from "../support/poll.ts";
 import { useService } from "../support/service.ts";
 import type { Delivery } from "../support/shapes.ts";
 
@@ -109,6 +110,24 @@ describe("a ring", () => {
     expectXa(await s.commit(xid), "XA_OK");
     expect(await bodiesOf(c, queue)).toEqual(["a", "b", "x", "y"]);
     expect(await c.stats(queue)).toMatchObject({ available: "4", settled: "4" });
+  });
+
+  it("sends on what time has ended before it drops: such messages are dead letters here too", async () => {
+    const letters = await newQueue(c);
+    const settings = { maxMessages: 2, overflow: "ring", deadLetterQueue: letters, messageTtlSeconds: 1 } as const;
+    const queue = await newQueue(c, ["a", "b"], settings);
+    await wait(1_100);
+    await enqueueBodies(c, queue, ["c", "d"]);
+    expect(await bodiesOf(c, letters)).toEqual(["a", "b"]);
+    expect(await bodiesOf(c, queue)).toEqual(["c", "d"]);
+    expect(await c.stats(queue)).toMatchObject({ deadLettered: "2", settled: "0" });
+    await wait(1_100);
+    const s = await newSession(c);
+    const xid = newXid();
+    await enqueueBodies(await begin(s, xid), queue, ["e"]);
+    await endAndPrepare(s, xid);
+    expect((await bodiesOf(c, letters)).slice(0, 3)).toEqual(["a", "b", "c"]);
+    expectXa(await s.rollback(xid), "XA_OK");
   });
 
   it("keeps what it has when another queue of the branch has no room", async () => {

@@ -5,6 +5,7 @@ import type { Write } from "../../records/write.ts";
 import type { Context } from "../context.ts";
 import { dropOldestNow, hasRoom } from "../drop-oldest.ts";
 import { findFirsts } from "../duplicates.ts";
+import { sendOnOldest } from "../queues/send-on-oldest.ts";
 import { sweepEnded } from "../queues/sweep-ended.ts";
 import { copyName, repeatsIn } from "./effects.ts";
 import { addsOf, loadQueues } from "./gather.ts";
@@ -89,6 +90,7 @@ export const makeRoomForBranch = async (
   }
   for (const [queue, flow] of rings) {
     const need = { messages: flow.inMessages, bytes: flow.inBytes };
+    if (!(await hasRoom(context, queue, flow))) await sendOnOldest(context, queue, need);
     if (!(await dropOldestNow(context, queue, need))) return false;
     made = true;
   }
