@@ -20,7 +20,7 @@ export class ScheduledHandler extends Construct {
     const rate = Duration.minutes(schedule.rateMinutes);
     const handler = new HandlerFunction(this, "Handler", {
       lambda: schedule.lambda,
-      description: `Every ${rate.toHumanString()}`,
+      description: `Every ${rate.toHumanString()}: ${schedule.lambda}`,
       table,
       tableAccess: "write",
       ...(schedule.sends && { commandQueue }),

@@ -12,7 +12,8 @@ const sqsQueues = resourcesOf(template, "AWS::SQS::Queue");
 const [commandsId, commands] = sqsQueues.find(([, queue]) => "RedrivePolicy" in queue.Properties) ?? [];
 const [failedId, failed] = sqsQueues.find(([id]) => id !== commandsId) ?? [];
 
-const describeSchedule = ({ rateMinutes }: ScheduledFunction): string => `Every ${rateMinutes} minute`;
+const describeSchedule = ({ lambda, rateMinutes }: ScheduledFunction): string =>
+  `Every ${rateMinutes} minute: ${lambda}`;
 const describeConsumer = ({ source }: QueueConsumer): string => `Consumes ${source}`;
 
 /** The function behind a route of the API, by way of its integration. */
@@ -181,14 +182,17 @@ describe("each function", () => {
 });
 
 describe("the schedule", () => {
-  test("calls recovery every minute and does not pile up failed runs", () => {
+  test("calls each of its functions every minute and does not pile up failed runs", () => {
     const rules = resourcesOf(template, "AWS::Events::Rule").map(([, rule]) => rule.Properties);
 
     expect(rules).toHaveLength(schedules.length);
-    expect(rules[0]).toMatchObject({ ScheduleExpression: "rate(1 minute)", State: "ENABLED" });
-    const [target] = rules.flatMap((rule) => rule.Targets as { Arn: unknown; RetryPolicy: unknown }[]);
-    expect(functions.get(referenced(target?.Arn) ?? "")?.Properties.Description).toBe("Every 1 minute");
-    expect(target?.RetryPolicy).toEqual({ MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 0 });
+    for (const rule of rules) expect(rule).toMatchObject({ ScheduleExpression: "rate(1 minute)", State: "ENABLED" });
+    const targets = rules.flatMap((rule) => rule.Targets as { Arn: unknown; RetryPolicy: unknown }[]);
+    const called = targets.map(({ Arn }) => functions.get(referenced(Arn) ?? "")?.Properties.Description);
+    expect(called.toSorted()).toEqual(schedules.map(describeSchedule).toSorted());
+    for (const { RetryPolicy } of targets) {
+      expect(RetryPolicy).toEqual({ MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 0 });
+    }
     template.hasResourceProperties("AWS::Lambda::EventInvokeConfig", { MaximumRetryAttempts: 0 });
   });
 });
