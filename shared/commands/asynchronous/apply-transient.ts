@@ -25,7 +25,7 @@ export const applyTransient = async (context: Context, transient: Transient): Pr
 
 const applyOnce = async (context: Context, { id, session, queue: ref, bodies }: Transient): Promise<void> => {
   // Its bodies would be written again before the mark is met.
-  if (typeof bodies !== "string" && (await context.store.read(appliedKey(id))) !== undefined) return;
+  if (typeof bodies !== "string" && (await isApplied(context, id))) return;
   const guarded: Context = {
     ...context,
     store: new GuardedStore(context.store, appliedKey(id)),
@@ -38,12 +38,16 @@ const applyOnce = async (context: Context, { id, session, queue: ref, bodies }: 
   const by = session === undefined ? undefined : { name: session, epoch: 0 };
   const targets = [{ queue, messages }];
   const answer = await enqueueNow(guarded, { messages, targets, handedOn: [], session: by, idempotency: undefined });
-  if (!isRefusal(answer)) return;
+  // It may be full of these very messages.
+  if (!isRefusal(answer) || (await isApplied(context, id))) return;
   // Before the mark: who comes after it counts nothing more.
   await countDropped(context, queue, session, messages.length);
   // Room that comes later is for what was sent later.
   await guarded.store.commit([putApplied(id, context.now())]);
 };
+
+const isApplied = async (context: Context, id: string): Promise<boolean> =>
+  (await context.store.read(appliedKey(id))) !== undefined;
 
 const messagesOf = async (context: Context, bodies: Transient["bodies"]): Promise<readonly Message[]> => {
   if (typeof bodies === "string") {

@@ -75,7 +75,8 @@ const performOnce = async (context: Context, command: StoredCommand, queue: stri
     const outcome = await outcomeOf({ ...context, store, beside }, command, requested);
     const isDropped = isRefusal(outcome) && outcome.refusal === "resource-limit-exceeded";
     if (isDropped && command.audience === "nobody" && (request.kind === "enqueue" || request.kind === "publish")) {
-      await countRefused(context, command.session, request, requested.messages);
+      const isOpen = (await context.store.read(commandKey(command.session, command.id))) !== undefined;
+      if (isOpen) await countRefused(context, command.session, request, requested.messages);
     }
     if (!store.isClosed) await store.commit(closing(outcome));
   }
