@@ -1,5 +1,4 @@
 import { randomBytes, randomInt } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Delivered } from "../domain/delivery.ts";
 import { ANSWER_BYTES } from "../domain/limits.ts";
 import { type PartitionRef, partitionsOf, type Queue } from "../domain/queue.ts";
@@ -10,6 +9,7 @@ import { mayWork } from "../domain/verb.ts";
 import type { Xid } from "../domain/xid.ts";
 import type { Context } from "./context.ts";
 import { loadBranchAnd } from "./dtx/load.ts";
+import { looks } from "./looks.ts";
 import { fenceCall } from "./sessions/liveness.ts";
 import { deliver, firstRuns, type Taking, takeFromPartition } from "./take.ts";
 
@@ -35,17 +35,18 @@ export const acquire = async (context: Context, call: Acquire): Promise<readonly
   const [refusal, first] = await Promise.all([refusalFor(context, call), headOf(context, call)]);
   if (refusal !== undefined) return refusal;
   let head = first;
+  let isFenced = true;
   const untilMs = context.now() + call.waitSeconds * 1000;
-  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
-    const delivered = await acquireFromQueue(context, call, head);
-    head = undefined;
-    if ("refusal" in delivered || delivered.length > 0) return delivered;
-    const leftMs = untilMs - context.now();
-    if (leftMs <= 0) return delivered;
-    await sleep(Math.min(waitMs, leftMs));
-    const fenced = await fenceCall(context, call.session);
+  for await (const _ of looks(context, untilMs, FIRST_WAIT_MS, LONGEST_WAIT_MS)) {
+    const fenced = isFenced ? undefined : await fenceCall(context, call.session);
     if (fenced !== undefined) return fenced;
+    const delivered = await acquireFromQueue(context, call, head);
+    if ("refusal" in delivered || delivered.length > 0) return delivered;
+    // What was read for the first look says nothing to the next one.
+    head = undefined;
+    isFenced = false;
   }
+  return [];
 };
 
 const refusalFor = async (context: Context, call: Acquire): Promise<Refusal | undefined> => {

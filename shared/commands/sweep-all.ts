@@ -4,12 +4,8 @@ import { readDeletedQueue } from "../records/queue.ts";
 import { Unreadable } from "../records/reading.ts";
 import type { Item, Key } from "../records/write.ts";
 import type { Context } from "./context.ts";
+import { inTurn, namesPages } from "./pages.ts";
 import { type Swept, sweepDeleted, sweepQueue } from "./queues/sweep.ts";
-
-/** No queue's name, and so no sort key of these lists, comes before this one. */
-const FIRST_NAME = "-";
-/** The time between two sweeps: the next one begins at the next shard, so that none waits forever behind a long one. */
-const TURN_MS = 60_000;
 
 export interface SweptAll {
   /** It stopped at the call's time limit, before the end. */
@@ -23,19 +19,20 @@ export const sweepAll = async (context: Context): Promise<SweptAll> => {
   const unreadable: Key[] = [];
   let more = false;
   const each = async (pk: string, sweep: (item: Item) => Promise<Swept | undefined>) => {
-    for await (const item of itemsOf(context, pk)) {
-      if (context.now() >= context.stopAtMs) {
-        more = true;
-        return;
+    for await (const page of namesPages(context, pk)) {
+      for (const item of page) {
+        if (context.now() >= context.stopAtMs) {
+          more = true;
+          return;
+        }
+        const swept = await noting(unreadable, () => sweep(item));
+        unreadable.push(...(swept?.unreadable ?? []));
+        more ||= swept?.more ?? false;
       }
-      const swept = await noting(unreadable, () => sweep(item));
-      unreadable.push(...(swept?.unreadable ?? []));
-      more ||= swept?.more ?? false;
     }
   };
   await each(deletedQueuePk, (item) => sweepDeleted(context, readDeletedQueue(item)));
-  const turn = Math.floor(context.now() / TURN_MS) % shards.length;
-  for (const shard of [...shards.slice(turn), ...shards.slice(0, turn)]) {
+  for (const shard of inTurn(shards, context.now())) {
     await each(tailShard(shard), (item) => sweepLive(context, item));
   }
   return { more, unreadable };
@@ -70,12 +67,3 @@ const noting = async <T>(unreadable: Key[], work: () => Promise<T>): Promise<T |
     return undefined;
   }
 };
-
-async function* itemsOf(context: Context, pk: string): AsyncGenerator<Item> {
-  let after: string | undefined;
-  do {
-    const page = await context.store.query({ pk, from: FIRST_NAME, ...(after !== undefined && { after }) });
-    yield* page.items;
-    after = page.next;
-  } while (after !== undefined);
-}

@@ -6,7 +6,7 @@
 import type { Audience, Lanes, Progress, Request } from "../domain/command.ts";
 import { REMEMBERED_SECONDS, SESSION_REMEMBERED_SECONDS } from "../domain/limits.ts";
 import type { Payload, SettleOutcome } from "../domain/run.ts";
-import { appliedKey, commandKey, commandListKey, commandPrefix, completionKey } from "./keys.ts";
+import { appliedKey, commandKey, commandListKey, commandPrefix, completionKey, completionPrefix } from "./keys.ts";
 import { bytes, isMap, json, map, text, Unreadable, whole } from "./reading.ts";
 import { pack, unpackAny } from "./repeats.ts";
 import { absent, type Item, present, type Write } from "./write.ts";
@@ -104,11 +104,14 @@ export const noteOutcomes = (
   otherwise: "reload",
 });
 
+/** What the key says, also where the record cannot be read. */
+export const commandIdOf = (item: Item): number => Number(text(item, "sk").slice(commandPrefix.length));
+
 export const readCommand = (item: Item): StoredCommand => {
   const [queues = [], names = [], routes = [], changes = []] = json(item, "l") as string[][];
   return {
     session: text(item, "pk").slice("SESSION#".length),
-    id: Number(text(item, "sk").slice(commandPrefix.length)),
+    id: commandIdOf(item),
     epoch: whole(item, "ep"),
     audience: audienceOf(item),
     kind: text(item, "k") as Request["kind"],
@@ -171,7 +174,7 @@ export interface StoredCompletion {
 }
 
 export const readCompletion = (item: Item): StoredCompletion => ({
-  id: Number(text(item, "sk").slice("COMPLETION#".length)),
+  id: Number(text(item, "sk").slice(completionPrefix.length)),
   outcome: bytes(item, "r"),
   isForOneCall: item.c === true,
 });

@@ -77,9 +77,11 @@ export const commandKey = (session: string, command: number): Key => ({
   sk: `${commandPrefix}${commandNumber(command)}`,
 });
 
+export const completionPrefix = "COMPLETION#";
+
 export const completionKey = (session: string, command: number): Key => ({
   pk: sessionKey(session).pk,
-  sk: `COMPLETION#${commandNumber(command)}`,
+  sk: `${completionPrefix}${commandNumber(command)}`,
 });
 
 /** The payload of a command: random, because a number may be asked for by several. */

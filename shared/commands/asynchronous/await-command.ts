@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Outcome } from "../../domain/command.ts";
 import { readCommand, readCompletion, withdrawCommand } from "../../records/command.ts";
 import { commandKey, completionKey } from "../../records/keys.ts";
@@ -6,6 +5,7 @@ import { ifInForce } from "../../records/remembered.ts";
 import type { Write } from "../../records/write.ts";
 import { Unavailable } from "../../store/port.ts";
 import type { Context } from "../context.ts";
+import { looks } from "../looks.ts";
 import { unpacked } from "../packed.ts";
 import { deleteChunksOf } from "../payload.ts";
 
@@ -22,19 +22,20 @@ export const awaitCommand = async (
   id: number,
   forget: readonly Write[],
 ): Promise<Outcome> => {
-  let isLastLook = false;
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-    const item = ifInForce(await context.store.read(completionKey(session, id)), context.now());
-    if (item !== undefined) return unpacked(readCompletion(item).outcome) as Outcome;
-    if (isLastLook) throw new Unavailable(`command ${id} of session ${session} waits for others`);
-    await sleep(pauseMs);
-    if (context.now() < context.stopAtMs) continue;
-    // Fails when it has just begun, or come to its end: then one more look tells, or the time is over in the middle of it.
-    if (await withdraw(context, session, id, forget)) {
-      throw new Unavailable(`command ${id} of session ${session} waits for others`);
-    }
-    isLastLook = true;
+  for await (const _ of looks(context, context.stopAtMs, FIRST_PAUSE_MS, LONGEST_PAUSE_MS)) {
+    const outcome = await outcomeOf(context, session, id);
+    if (outcome !== undefined) return outcome;
   }
+  // Not withdrawn, it has just begun, or come to its end: then one more look tells, or the time is over in the middle of it.
+  const isWithdrawn = await withdraw(context, session, id, forget);
+  const outcome = isWithdrawn ? undefined : await outcomeOf(context, session, id);
+  if (outcome === undefined) throw new Unavailable(`command ${id} of session ${session} waits for others`);
+  return outcome;
+};
+
+const outcomeOf = async (context: Context, session: string, id: number): Promise<Outcome | undefined> => {
+  const item = ifInForce(await context.store.read(completionKey(session, id)), context.now());
+  return item && (unpacked(readCompletion(item).outcome) as Outcome);
 };
 
 const withdraw = async (context: Context, session: string, id: number, forget: readonly Write[]): Promise<boolean> => {

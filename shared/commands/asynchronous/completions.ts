@@ -1,11 +1,11 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Outcome } from "../../domain/command.ts";
 import { ANSWER_BYTES, COMPLETIONS_PER_ANSWER } from "../../domain/limits.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { readCompletion } from "../../records/command.ts";
-import { completionKey, sessionKey } from "../../records/keys.ts";
+import { completionKey, completionPrefix, sessionKey } from "../../records/keys.ts";
 import { ifInForce } from "../../records/remembered.ts";
 import type { Context } from "../context.ts";
+import { looks } from "../looks.ts";
 import { unpacked } from "../packed.ts";
 import { loadSession } from "../sessions/liveness.ts";
 import { firstOpen } from "./open-commands.ts";
@@ -21,7 +21,6 @@ export interface Completions {
   readonly completedThrough: number;
 }
 
-/** Asked anew after so long, and after longer and longer, while it waits. */
 const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 500;
 
@@ -37,13 +36,12 @@ export const listCompletions = async (
   bytesOf: (completion: Completion) => number,
 ): Promise<Completions | Refusal> => {
   const untilMs = Math.min(context.now() + waitSeconds * 1000, context.stopAtMs);
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-    const found = await look(context, session, after, bytesOf);
-    if (found === undefined) return refuse("not-found", `session ${session} does not exist`);
-    const isOver = context.now() + pauseMs > untilMs;
-    if (isOver || found.completions.length > 0 || found.completedThrough > after) return found;
-    await sleep(pauseMs);
+  let found: Completions | undefined;
+  for await (const _ of looks(context, untilMs, FIRST_PAUSE_MS, LONGEST_PAUSE_MS)) {
+    found = await look(context, session, after, bytesOf);
+    if (found === undefined || found.completions.length > 0 || found.completedThrough > after) break;
   }
+  return found ?? refuse("not-found", `session ${session} does not exist`);
 };
 
 const look = async (
@@ -73,7 +71,7 @@ const read = async (
   let looked = after;
   let from: string | undefined = completionKey(session, after).sk;
   do {
-    const page = await context.store.query({ pk: sessionKey(session).pk, after: from, to: END });
+    const page = await context.store.query({ pk: sessionKey(session).pk, beginsWith: completionPrefix, after: from });
     for (const item of page.items) {
       const inForce = ifInForce(item, context.now());
       const found = inForce && readCompletion(inForce);
@@ -92,6 +90,3 @@ const read = async (
   } while (from !== undefined);
   return { completions };
 };
-
-/** `$` comes right after `#`: this sorts after every completion. */
-const END = "COMPLETION$";

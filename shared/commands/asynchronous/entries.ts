@@ -39,7 +39,7 @@ interface Routing {
 const FRESH_MS = 1_000;
 
 /** Finds the lanes that no request names, each publish read once. */
-export class Lanesmith {
+export class LaneFinder {
   readonly #context: Context;
   readonly #routings = new Map<number, Routing>();
   #known = new Map<number, { readonly lanes: Lanes; readonly atMs: number }>();

@@ -1,8 +1,7 @@
 /** The commands of a session that are open. */
 import { mayHaveOpenCommands, type Session } from "../../domain/session.ts";
-import { readCommand, type StoredCommand } from "../../records/command.ts";
+import { commandIdOf, readCommand, type StoredCommand } from "../../records/command.ts";
 import { commandKey, commandPrefix, sessionKey } from "../../records/keys.ts";
-import { text } from "../../records/reading.ts";
 import type { Item } from "../../records/write.ts";
 import type { Context } from "../context.ts";
 import { readable } from "../recovery/readable.ts";
@@ -12,15 +11,12 @@ export const firstOpen = async (context: Context, session: string): Promise<numb
   const { pk } = sessionKey(session);
   const { items } = await context.store.query({ pk, beginsWith: commandPrefix, limit: 1 });
   const [item] = items;
-  return item && Number(text(item, "sk").slice(commandPrefix.length));
+  return item && commandIdOf(item);
 };
 
 /** Whether anything that the session sends must go behind a command. */
 export const hasOpen = async (context: Context, session: Session | undefined): Promise<boolean> =>
   session !== undefined && mayHaveOpenCommands(session) && (await firstOpen(context, session.name)) !== undefined;
-
-/** `$` comes right after `#`: this sorts after every command. */
-const END = "COMMAND$";
 
 /** An open command; undefined where its record cannot be read. */
 export interface Opened {
@@ -38,14 +34,19 @@ export async function* openCommands(
   let from: string | undefined = commandKey(session, after).sk;
   do {
     const { pk } = sessionKey(session);
-    const page = await context.store.query({ pk, after: from, to: END, ...(limit !== undefined && { limit }) });
-    yield page.items.filter((item) => text(item, "sk").startsWith(commandPrefix)).map(opened);
+    const page = await context.store.query({
+      pk,
+      beginsWith: commandPrefix,
+      after: from,
+      ...(limit !== undefined && { limit }),
+    });
+    yield page.items.map(opened);
     from = page.next;
   } while (from !== undefined);
 }
 
 const opened = (item: Item): Opened => ({
-  id: Number(text(item, "sk").slice(commandPrefix.length)),
+  id: commandIdOf(item),
   command: readable(() => readCommand(item)),
 });
 

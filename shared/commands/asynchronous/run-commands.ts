@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { HeldLanes } from "../../domain/command.ts";
 import { Unavailable } from "../../store/port.ts";
 import type { Context } from "../context.ts";
-import { type Entry, entriesOf, Lanesmith } from "./entries.ts";
+import { type Entry, entriesOf, LaneFinder } from "./entries.ts";
 import { type Opened, openCommands } from "./open-commands.ts";
 import { performCommand } from "./perform-command.ts";
 
@@ -32,7 +32,7 @@ class Run {
   readonly broken = new Set<number>();
   readonly #context: Context;
   readonly #session: string;
-  readonly #lanesmith: Lanesmith;
+  readonly #laneFinder: LaneFinder;
   readonly #running = new Set<Promise<void>>();
   #entries: readonly Entry[] = [];
   #pages: AsyncGenerator<readonly Opened[]>;
@@ -42,7 +42,7 @@ class Run {
   constructor(context: Context, session: string) {
     this.#context = context;
     this.#session = session;
-    this.#lanesmith = new Lanesmith(context);
+    this.#laneFinder = new LaneFinder(context);
     this.#pages = openCommands(context, session);
   }
 
@@ -133,7 +133,7 @@ class Run {
   /** Of a publish they are known when its exchange is as it will find it. */
   async #lanesToStart(entry: Entry, held: HeldLanes) {
     try {
-      return await this.#lanesmith.lanesOf(entry, held);
+      return await this.#laneFinder.lanesOf(entry, held);
     } catch (error) {
       if (!(error instanceof Unavailable)) this.#breaks(entry, error);
       else entry.retryAtMs = this.#context.now() + FIRST_PAUSE_MS * 5;
@@ -155,7 +155,7 @@ class Run {
     try {
       await performCommand(this.#context, entry.command, entry.queue);
       this.#entries = this.#entries.filter((one) => one !== entry);
-      if (entry.command.lanes.changes.length > 0) this.#lanesmith.forget();
+      if (entry.command.lanes.changes.length > 0) this.#laneFinder.forget();
     } catch (error) {
       if (!(error instanceof Unavailable)) return this.#breaks(entry, error);
       // Its queues are its own until then; the place is free for others.

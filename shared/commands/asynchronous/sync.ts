@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { fence } from "../../domain/session.ts";
 import type { Context } from "../context.ts";
+import { looks } from "../looks.ts";
 import { loadSession } from "../sessions/liveness.ts";
 import { firstOpen, openCommands } from "./open-commands.ts";
 import { wake } from "./wake.ts";
@@ -32,15 +32,14 @@ export const sync = async (
   const untilMs = Math.min(context.now() + waitSeconds * 1000, context.stopAtMs);
   const through = session.commands;
   let isWoken = false;
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+  for await (const _ of looks(context, untilMs, FIRST_PAUSE_MS, LONGEST_PAUSE_MS)) {
     const first = await firstOpen(context, name);
     if (first === undefined || first > through) return { through, open: [], hasMore: false };
-    if (context.now() + pauseMs > untilMs) return { through, ...(await listOpen(context, name, through)) };
     // Its wake may have been lost.
     if (!isWoken) await wake(context, name, first);
     isWoken = true;
-    await sleep(pauseMs);
   }
+  return { through, ...(await listOpen(context, name, through)) };
 };
 
 const listOpen = async (

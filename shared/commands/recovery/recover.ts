@@ -1,13 +1,12 @@
 import { shards } from "../../records/keys.ts";
 import type { Context } from "../context.ts";
 import { branchPages, type Place, shardPages } from "../dtx/branch-items.ts";
+import { inTurn } from "../pages.ts";
 import { recoverItem } from "./recover-item.ts";
 import { type Recovery, Report } from "./report.ts";
 
 /** Branches that are recovered at the same time. */
 const AT_ONCE = 8;
-/** How often the schedule runs it. */
-const RUN_MS = 60_000;
 
 /** Recovers the whole store from a place on, as far as one call and one answer go. Running twice, or twice at once, equals once. */
 export const recoverPage = async (context: Context, from: Place = { shard: 0 }): Promise<Recovery> => {
@@ -38,9 +37,8 @@ export const recoverAll = async (
   context: Context,
 ): Promise<Pick<Recovery, "finished" | "rolledBack" | "unreadable">> => {
   const did = { finished: 0, rolledBack: 0, unreadable: [] as string[] };
-  const first = Math.floor(context.now() / RUN_MS) % shards.length;
-  for (let i = 0; i < shards.length; i++) {
-    for await (const page of shardPages(context, (first + i) % shards.length)) {
+  for (const shard of inTurn([...shards.keys()], context.now())) {
+    for await (const page of shardPages(context, shard)) {
       for (let at = 0; at < page.length; at += AT_ONCE) {
         if (context.now() > context.stopAtMs) return did;
         const batch = page.slice(at, at + AT_ONCE);
