@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Client } from "../support/client.ts";
+import { type Client, deferred } from "../support/client.ts";
 import { newFanout, standingOn } from "../support/exchanges.ts";
 import { useInProcessService } from "../support/in-process.ts";
 import { begin, endAndPrepare, expectOk, expectRefused, expectXa, newQueue, newSession } from "../support/moves.ts";
@@ -17,6 +17,28 @@ describe("a publish to several queues", () => {
     expectRefused(await c.publish(exchange, [{ body: "no" }]), "resource-limit-exceeded");
     expect(await standingOn(c, queues)).toEqual([[], [], []]);
     for (const queue of queues) expect(await c.stats(queue)).toMatchObject({ enqueued: "0", changeCounter: "0" });
+  });
+
+  it("to 90 queues is one transaction of the table, with a key and as a command too", {
+    timeout: 120_000,
+  }, async () => {
+    const [one, two] = await twoProcesses(service);
+    const c = one.client;
+    const { exchange, queues } = await newFanout(c, 90);
+    const s = await newSession(c);
+    const putIn: number[] = [];
+    for (const process of [one, two]) {
+      process.onCall = async ({ operation, input }, next) => {
+        const puts = operation === "TransactWriteItems" ? (JSON.stringify(input).match(/"M#\d{20}"/g) ?? []).length : 0;
+        if (puts > 0) putIn.push(puts);
+        return next();
+      };
+    }
+    expectOk(await c.publish(exchange, [{ body: "1" }], {}, { "idempotency-key": unique() }), 201);
+    deferred(await s.later.publish(exchange, [{ body: "2" }]));
+    await two.runWorker();
+    expect(putIn).toEqual([90, 90]);
+    expect(await standingOn(c, queues)).toEqual(queues.map(() => ["1", "2"]));
   });
 
   it("drops the oldest of each ring that is full", async () => {

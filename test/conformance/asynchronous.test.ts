@@ -129,9 +129,12 @@ describe("AS: commands that complete by themselves", () => {
     // What goes to other queues is not held up.
     await eventually(async () => expect(idsOf(await completions(c, name))).toEqual(["2"]));
     expect(await bodiesOf(c, fast)).toEqual([]);
+    // Nor is what is sent only now, whose own message waits behind the one that the worker is at.
+    deferred(await s.later.enqueue(other, [{ body: "past it too" }]));
+    await eventually(async () => expect(idsOf(await completions(c, name))).toEqual(["2", "3"]));
     held.release(slow);
     await worked;
-    expect(idsOf(await completions(c, name))).toEqual(["1", "2"]);
+    expect(idsOf(await completions(c, name))).toEqual(["1", "2", "3"]);
     for (const queue of [fast, slow]) expect(await bodiesOf(c, queue)).toEqual(["both"]);
   });
 

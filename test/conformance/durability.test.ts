@@ -235,6 +235,40 @@ describe("AAC: who waits for the store", () => {
     expect(await bodiesOf(one.client, second)).toEqual(toSecond);
   });
 
+  test("the order sent outlasts workers that stop anywhere and come in twos", { timeout: 120_000 }, async () => {
+    const [one, two] = [await fresh(), await service.process("two")];
+    await two.restart();
+    const s = await newSession(one.client);
+    const [stored, free] = [await newQueue(one.client), await newQueue(one.client, [], { messageDurability: "never" })];
+    const sent = Array.from({ length: 30 }, (_, i) => String(i));
+    for (const body of sent) {
+      deferred(await s.later.enqueue(stored, [persistent(body)]));
+      expect([202]).toContain((await s.enqueue(free, [transient(body)])).status);
+    }
+    for (const process of [one, two]) {
+      let stops = 0;
+      process.onCall = async ({ request, operation }, next) => {
+        const isWorker = request.lambda.startsWith("worker/");
+        const stopping = isWorker && stops < 15 && Math.random() < 0.03;
+        if (stopping) stops += 1;
+        if (stopping && Math.random() < 0.5) request.stop();
+        const answer = await next();
+        if (stopping && operation !== "Query") request.stop();
+        return answer;
+      };
+    }
+    for (let round = 0; round < 40; round += 1) {
+      await Promise.all([one.runWorker("twice at once"), two.runWorker()]);
+    }
+    for (const process of [one, two]) process.onCall = undefined;
+    await one.runSchedule();
+    await one.runWorker();
+    expect(await bodiesOf(one.client, stored)).toEqual(sent);
+    expect(await bodiesOf(one.client, free)).toEqual(sent);
+    const page = expectOk(await one.client.completions(s.context.session ?? ""));
+    expect(page.completions.filter(({ status }) => status === 201)).toHaveLength(sent.length);
+  });
+
   test("AAC-7: a persistent message on a `never` queue completes at once, still in order", async () => {
     const one = await fresh();
     const s = await newSession(one.client);
