@@ -40,7 +40,9 @@ export type Term =
   | { readonly is: "more-than"; readonly path: Path; readonly value: number }
   | { readonly is: "at-most"; readonly path: Path; readonly value: number }
   /** There is no record, or its `until` (ms) is not after `nowMs`: TTL deletes late, so absence alone says too little. */
-  | { readonly is: "absent-or-over"; readonly nowMs: number };
+  | { readonly is: "absent-or-over"; readonly nowMs: number }
+  /** Among replicas: there is no record, or its version `rv` is below this one. */
+  | { readonly is: "older"; readonly stamp: number };
 
 /** Changes to single attributes of a record, without knowing the others. */
 export interface Change {

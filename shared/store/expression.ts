@@ -76,6 +76,8 @@ const termOf = (term: Term, at: Placeholders): string => {
       return `${at.path(term.path)} <= ${at.value(term.value)}`;
     case "absent-or-over":
       return `(attribute_not_exists(${at.path(["pk"])}) OR ${at.path(["until"])} <= ${at.value(term.nowMs)})`;
+    case "older":
+      return `(attribute_not_exists(${at.path(["rv"])}) OR ${at.path(["rv"])} < ${at.value(term.stamp)})`;
   }
 };
 
