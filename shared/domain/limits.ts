@@ -84,3 +84,12 @@ export const DELETED_QUEUE_SWEEP_MS = 16 * 60_000;
 export const LONG_CALL_MS = 20_000;
 /** In-doubt branches in one recovery answer. */
 export const IN_DOUBT_PER_ANSWER = 100;
+
+/** Buried queues that the store's record names at once: it stays well below DynamoDB's 400 KB; a sweep waits for room. */
+export const FOLDED_QUEUES = 500;
+/** How long they are named after their tails went: longer than any reader lives that may have seen the tails, in ms. */
+export const FOLDED_MS = 60 * 60_000;
+/** Names that leave the store's record in one write. */
+export const FORGOTTEN_PER_FOLD = 50;
+/** Of `replicaTimeoutSeconds`: a day, which is what a stream keeps. */
+export const REPLICA_TIMEOUT_SECONDS_MAX = 86_400;

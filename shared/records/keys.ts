@@ -27,10 +27,13 @@ export const tailShard = (shard: string): string => `TAIL#${shard}`;
 
 export const deletedQueuePk = "DELETED";
 
-export const deletedQueueKey = (queue: QueueRef): Key => ({
-  pk: deletedQueuePk,
-  sk: `${queue.name}#${queue.generation}`,
-});
+/** One life of a queue's name. */
+export const generationName = (queue: QueueRef): string => `${queue.name}#${queue.generation}`;
+
+export const deletedQueueKey = (queue: QueueRef): Key => deletedMarkKey(generationName(queue));
+
+/** The mark of a deleted queue by its `generationName`. */
+export const deletedMarkKey = (generation: string): Key => ({ pk: deletedQueuePk, sk: generation });
 
 export const runPk = (p: PartitionRef): string => `QUEUE#${partitionName(p)}`;
 

@@ -63,11 +63,23 @@ export const countEnqueued = (p: PartitionRef, messages: number): Counting => ({
   require: [present, { is: "lacks", path: ["closed"] }],
 });
 
-export const countSettled = (p: PartitionRef, settled: number, deadLettered: number): Counting =>
-  counting(p, [
+/** Fails once the tail is sealed: then nothing is left on the queue that could be settled. */
+export const countSettled = (p: PartitionRef, settled: number, deadLettered: number): Counting => ({
+  ...counting(p, [
     ...(settled > 0 ? [[["settled"], settled] as const] : []),
     ...(deadLettered > 0 ? [[["dead"], deadLettered] as const] : []),
-  ]);
+  ]),
+  require: [present, { is: "lacks", path: ["sealed"] }],
+});
+
+/** From here on a deleted queue's tail never changes; only when nothing is left on the queue. */
+export const sealTail = (p: PartitionRef): Write => ({
+  kind: "update",
+  key: tailKey(p),
+  change: { set: [[["sealed"], true]] },
+  require: [present, { is: "has", path: ["closed"] }],
+  otherwise: "reload",
+});
 
 const counting = (p: PartitionRef, add: NonNullable<Counting["change"]["add"]>): Counting => ({
   kind: "update",
@@ -198,7 +210,7 @@ export const readDeletedQueue = (item: Item): DeletedQueue => {
   return { ...readQueue(name, item), deletedAtMs: whole(item, "at") };
 };
 
-/** The end of a deleted queue: its counters go to the store's, its records go. At most 64 partitions: one commit. */
+/** The end of a deleted queue whose counters the store has taken over. At most 64 partitions: one commit. */
 export const buryQueue = (
   queue: QueueRef,
   partitions: readonly PartitionRef[],

@@ -16,6 +16,7 @@ import {
   readDeletedQueue,
   readQueue,
   readTail,
+  sealTail,
 } from "../../shared/records/queue.ts";
 import { Unreadable } from "../../shared/records/reading.ts";
 import type { Item, Write } from "../../shared/records/write.ts";
@@ -110,12 +111,22 @@ describe("a tail", () => {
       ],
     ],
     [0, 0, []],
-  ])("counts %i settled and %i dead-lettered, deleted or not", (settled, dead, add) => {
+  ])("counts %i settled and %i dead-lettered, deleted or not, until it is sealed", (settled, dead, add) => {
     expect(countSettled(partition(0), settled, dead)).toEqual({
       kind: "update",
       key: tailKey(partition(0)),
       change: { add },
-      require: [present],
+      require: [present, { is: "lacks", path: ["sealed"] }],
+      otherwise: reload,
+    });
+  });
+
+  it("is sealed only when its queue is deleted", () => {
+    expect(sealTail(partition(0))).toEqual({
+      kind: "update",
+      key: tailKey(partition(0)),
+      change: { set: [[["sealed"], true]] },
+      require: [present, { is: "has", path: ["closed"] }],
       otherwise: reload,
     });
   });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { foldTails } from "../../shared/records/buried.ts";
 import { Unreadable } from "../../shared/records/reading.ts";
 import {
   ifInForce,
@@ -109,27 +108,5 @@ describe("a record of the past", () => {
   it("that is not there is not in force; one without an end cannot be read", () => {
     expect(ifInForce(undefined, 0)).toBeUndefined();
     expect(() => ifInForce({ pk: "P", sk: "S" }, 0)).toThrow(Unreadable);
-  });
-});
-
-describe("the counters of a buried queue", () => {
-  it("are added up over its partitions", () => {
-    const tails = [
-      { enqueued: 1, settled: 20, deadLettered: 300 },
-      { enqueued: 4, settled: 50, deadLettered: 600 },
-    ];
-    expect(foldTails(tails)).toEqual({
-      kind: "update",
-      key: { pk: "STORE", sk: "STATUS" },
-      change: {
-        add: [
-          [["next"], 5],
-          [["settled"], 70],
-          [["dead"], 900],
-        ],
-      },
-      require: [],
-      otherwise: "reload",
-    });
   });
 });

@@ -1,17 +1,16 @@
 import { DELETED_QUEUE_SWEEP_MS } from "../../domain/limits.ts";
-import { isLimited, type PartitionRef, partitionsOf, type Queue, type QueueRef } from "../../domain/queue.ts";
+import { type PartitionRef, partitionsOf, type Queue, type QueueRef } from "../../domain/queue.ts";
 import type { Run, Standing } from "../../domain/run.ts";
-import { foldTails } from "../../records/buried.ts";
-import { deletedQueueKey, runPk, runSk, tailKey } from "../../records/keys.ts";
-import { buryQueue, type DeletedQueue, readDeletedQueue, readTail } from "../../records/queue.ts";
+import { deletedQueueKey, runPk, runSk } from "../../records/keys.ts";
+import { type DeletedQueue, readDeletedQueue } from "../../records/queue.ts";
 import { Unreadable } from "../../records/reading.ts";
 import { positionOf, readRun } from "../../records/run.ts";
-import type { Item, Key, Term, Write } from "../../records/write.ts";
+import type { Item, Key } from "../../records/write.ts";
 import type { Dead } from "../change-run.ts";
 import type { Context } from "../context.ts";
-import { forgetBindingsTo } from "../exchanges/forget-bindings.ts";
 import { type Over, overOfAll } from "../over.ts";
 import { eachOf } from "../payload.ts";
+import { bury } from "./bury.ts";
 import { settleSome } from "./settle-some.ts";
 
 /** How far a sweep came. */
@@ -108,25 +107,3 @@ const readOrNote = (item: Item, { name, generation, partition }: PartitionRef, u
     return undefined;
   }
 };
-
-/** Ends a deleted queue: its counters go to the store's in the same commit, as long as nobody counts any more. */
-const bury = async (context: Context, queue: DeletedQueue): Promise<void> => {
-  // A delete that was cut off may have left some.
-  if (!(await forgetBindingsTo(context, queue))) return;
-  const partitions = partitionsOf(queue);
-  const items = await context.store.readAll(partitions.map(tailKey));
-  const tails = items.flatMap((item) => (item === undefined ? [] : [item]));
-  const unchanged = new Map(tails.map((tail) => [String(tail.sk), countersAsRead(tail)]));
-  const writes = buryQueue(queue, partitions, isLimited(queue.settings)).map((write): Write => {
-    const require = write.kind === "delete" ? unchanged.get(write.key.sk) : undefined;
-    return require === undefined ? write : { ...write, require };
-  });
-  // Whoever else buries it at the same time, or counts once more, makes this commit fail; the next sweep sees to it.
-  await context.store.commit([...writes, foldTails(tails.map(readTail))]);
-};
-
-const countersAsRead = (tail: Item): readonly Term[] =>
-  ["next", "settled", "dead"].flatMap((name): readonly Term[] => {
-    const value = tail[name];
-    return typeof value === "number" ? [{ is: "equal", path: [name], value }] : [];
-  });
