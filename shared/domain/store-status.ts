@@ -1,0 +1,174 @@
+/** What a store says of itself, and which of several stores is the most up to date. */
+import { counterDistance, latestOf } from "./counter.ts";
+
+export type StoreRole = "primary" | "replica";
+
+/** `empty`: no queue was ever declared, and it was never in a cluster. `clean`: nothing changed since its orderly shutdown. */
+export type StoreState = "empty" | "dirty" | "clean";
+
+/** Another store of the cluster, or the store itself, as the cluster's records name it. */
+export interface Member {
+  readonly storeId: string;
+  readonly table: string;
+  /** Where its table is, when it is not where the AWS settings say. */
+  readonly endpoint?: string;
+  readonly region?: string;
+  readonly role: StoreRole;
+  readonly state: "in-sync" | "joining" | "away";
+  /** The last `configChange` that was stored at this member. */
+  readonly told?: bigint;
+}
+
+/** Counters are unsigned 64-bit integers; null is what does not apply. */
+export interface StoreStatus {
+  readonly storeId: string | null;
+  readonly clusterId: string | null;
+  readonly changeCounter: bigint;
+  readonly configChange: bigint | null;
+  readonly configId: string | null;
+  readonly changeCounterAtConfigChange: bigint | null;
+  /** A store in no cluster is its own primary. */
+  readonly role: StoreRole;
+  readonly state: StoreState;
+  readonly shutdownId: string | null;
+  readonly changeCounterAtShutdown: bigint | null;
+  readonly members: readonly Member[];
+  /** ISO 8601. */
+  readonly readAt: string;
+}
+
+/** Enqueues and dequeues since the last change of the cluster, modulo 2^64; null for a store that was never in one. */
+export const changesSince = (status: StoreStatus): bigint | null =>
+  status.changeCounterAtConfigChange === null
+    ? null
+    : counterDistance(status.changeCounterAtConfigChange, status.changeCounter);
+
+/** Clean counts only while the counter still is that of the shutdown; after that the store is dirty, whatever it says. */
+export const standingState = (status: StoreStatus): StoreState =>
+  status.state === "clean" && !isClean(status) ? "dirty" : status.state;
+
+/** A store to choose from; `name` is its id, or where it was read when it has none. */
+export interface Candidate {
+  readonly name: string;
+  readonly status: StoreStatus;
+}
+
+export type Verdict =
+  | "best"
+  | "equal"
+  | "older configuration"
+  | "fewer changes"
+  | "never in a cluster"
+  | "empty"
+  | "not comparable";
+
+/**
+ * Why stores cannot be compared. `clusters`: they belong to different ones. `split`: the same change of the cluster was made
+ * twice, so both sides went on alone. `circle`: their configuration changes lie more than half of all numbers apart, so none
+ * comes after all others. `no-cluster`: none was ever in one, so they have nothing in common.
+ */
+export type Incomparable = "clusters" | "split" | "circle" | "no-cluster";
+
+/** `verdicts` are in the order of the candidates; names are sorted. */
+export type Identified =
+  | { readonly outcome: "best"; readonly best: string; readonly verdicts: readonly Verdict[] }
+  | {
+      readonly outcome: "equal";
+      readonly best: string;
+      readonly equal: readonly string[];
+      readonly verdicts: readonly Verdict[];
+    }
+  | {
+      readonly outcome: "not-comparable";
+      readonly because: Incomparable;
+      /** Those that belong together; what loses in any case stands in none. */
+      readonly groups: readonly (readonly string[])[];
+      readonly verdicts: readonly Verdict[];
+    };
+
+/**
+ * The most up to date of stores, whatever order they come in. First, a store that was never in a cluster loses to every one
+ * that was. Of the rest: (1) different clusters, or a change of the cluster that was made twice, are refused; (2) the latest
+ * `configChange` wins, (3) then the most changes since it, (4) then they are equal.
+ * Stores with the same orderly shutdown are equal by definition, and stand where the best of them stands.
+ * When none was ever in a cluster, an empty one loses to one that is not; several that are not empty are refused, unless
+ * the same shutdown made them clean; empty ones are equal.
+ */
+export const identify = (candidates: readonly Candidate[]): Identified => {
+  if (candidates.length === 0) throw new Error("there is no store to choose from");
+  const clustered = candidates.filter(({ status }) => wasInCluster(status));
+  if (clustered.length > 0) return choose(candidates, clustered);
+  const filled = candidates.filter(({ status }) => status.state !== "empty");
+  if (filled.length === 0) return answer(candidates, candidates);
+  if (!areTogether(filled))
+    return refuse(candidates, filled, "no-cluster", ({ name, status }) => shutdownOf(status) ?? name);
+  return answer(candidates, filled);
+};
+
+const choose = (all: readonly Candidate[], clustered: readonly Candidate[]): Identified => {
+  const inCluster = ({ status }: Candidate): string => String(status.clusterId);
+  const inConfiguration = ({ status }: Candidate): string => `${status.configChange} ${status.configId}`;
+  if (someTwo(clustered, (a, b) => a.clusterId !== b.clusterId)) return refuse(all, clustered, "clusters", inCluster);
+  const isSplit = (a: StoreStatus, b: StoreStatus) => a.configChange === b.configChange && a.configId !== b.configId;
+  if (someTwo(clustered, isSplit)) return refuse(all, clustered, "split", inConfiguration);
+  const latest = latestOf(clustered.map(({ status }) => status.configChange ?? 0n));
+  if (latest === undefined) return refuse(all, clustered, "circle", inConfiguration);
+  const newest = clustered.filter(({ status }) => status.configChange === latest);
+  const since = newest.map(({ status }) => changesSince(status) ?? 0n);
+  const first = newest.filter((_, i) => since.every((other) => (since[i] ?? 0n) >= other));
+  return answer(
+    all,
+    clustered.filter((candidate) => first.some((one) => one === candidate || areTogether([one, candidate]))),
+    latest,
+  );
+};
+
+const wasInCluster = (status: StoreStatus): boolean =>
+  status.clusterId !== null || status.configChange !== null || status.changeCounterAtConfigChange !== null;
+
+const isClean = (status: StoreStatus): boolean =>
+  status.state === "clean" && status.shutdownId !== null && status.changeCounter === status.changeCounterAtShutdown;
+
+/** The shutdown that made this store clean, if it still is. */
+const shutdownOf = (status: StoreStatus): string | undefined =>
+  isClean(status) ? (status.shutdownId ?? undefined) : undefined;
+
+/** Whether the same shutdown made all of them clean; one alone is together with itself. */
+const areTogether = ([first, ...others]: readonly Candidate[]): boolean =>
+  others.every(({ status }) => {
+    const shutdown = shutdownOf(status);
+    return shutdown !== undefined && first !== undefined && shutdown === shutdownOf(first.status);
+  });
+
+/** Whether any two that no shutdown makes equal stand in this relation, which reads the same in both directions. */
+const someTwo = (candidates: readonly Candidate[], relation: (a: StoreStatus, b: StoreStatus) => boolean): boolean =>
+  candidates.some((a, i) => candidates.slice(i + 1).some((b) => !areTogether([a, b]) && relation(a.status, b.status)));
+
+const answer = (all: readonly Candidate[], winners: readonly Candidate[], latest?: bigint): Identified => {
+  const names = [...new Set(winners.map(({ name }) => name))].toSorted();
+  const [best = ""] = names;
+  const verdicts = all.map((candidate): Verdict => {
+    if (winners.includes(candidate)) return candidate.name === best ? "best" : "equal";
+    const { status } = candidate;
+    if (!wasInCluster(status)) return status.state === "empty" ? "empty" : "never in a cluster";
+    return status.configChange === latest ? "fewer changes" : "older configuration";
+  });
+  return names.length === 1 ? { outcome: "best", best, verdicts } : { outcome: "equal", best, equal: names, verdicts };
+};
+
+const refuse = (
+  all: readonly Candidate[],
+  among: readonly Candidate[],
+  because: Incomparable,
+  groupOf: (candidate: Candidate) => string,
+): Identified => {
+  const groups = Object.values(Object.groupBy(among, groupOf)).map((group = []) =>
+    group.map(({ name }) => name).toSorted(),
+  );
+  const verdicts = all.map((candidate): Verdict => {
+    if (among.includes(candidate)) return "not comparable";
+    return candidate.status.state === "empty" ? "empty" : "never in a cluster";
+  });
+  const sorted = groups.toSorted((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1));
+  return { outcome: "not-comparable", because, groups: sorted, verdicts };
+};
