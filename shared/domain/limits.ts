@@ -93,3 +93,9 @@ export const FOLDED_MS = 60 * 60_000;
 export const FORGOTTEN_PER_FOLD = 50;
 /** Of `replicaTimeoutSeconds`: a day, which is what a stream keeps. */
 export const REPLICA_TIMEOUT_SECONDS_MAX = 86_400;
+/** `replicaTimeoutSeconds` unless it is set: well below the 30 s of a call, which waits for it. */
+export const REPLICA_TIMEOUT_SECONDS = 10;
+/** How long a process goes by the members that it read, in ms; what completes a call is always read anew. */
+export const MEMBERS_KNOWN_MS = 1_000;
+/** Replicas of a cluster: a table's stream feeds two readers well. */
+export const REPLICAS = 2;

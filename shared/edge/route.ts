@@ -23,6 +23,8 @@ import { problemOf } from "./problem.ts";
 export interface CallContext {
   readonly receipt: { readonly wru: number; readonly rru: number };
   settled(): Promise<void>;
+  /** Resolves when the store's replicas have what the answer tells. */
+  replicated?(): Promise<void>;
 }
 
 export interface Shape<B, Q> {
@@ -89,7 +91,9 @@ export const route = <C extends CallContext, B = object, Q = object>(
       contexts.set(request.event, open(request.context.getRemainingTimeInMillis()));
     })
     .after(async (request) => {
-      await receipt(contexts.get(request.event), request.response);
+      const context = contexts.get(request.event);
+      if ((request.response?.statusCode ?? 0) < 400) await context?.replicated?.();
+      await receipt(context, request.response);
     })
     .onError(async (request) => {
       request.response = responseOf(refusalFor(request.error));

@@ -35,7 +35,8 @@ export const markAttributes = ({ stamp, commit }: Mark): Item => ({
 /** The record is older than this version, or not there. */
 export const olderThan = (stamp: number): Term => ({ is: "older", stamp });
 
-const endOf = ({ stamp }: Mark): number => Math.ceil(stamp / 1_000_000) + KEPT_SECONDS;
+/** When stones and journals go, in seconds of the epoch. */
+export const endOf = ({ stamp }: Mark): number => Math.ceil(stamp / 1_000_000) + KEPT_SECONDS;
 
 export const stonePrefix = "STONE#";
 

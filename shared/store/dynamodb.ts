@@ -10,6 +10,7 @@ import {
   GetItemCommand,
   PutItemCommand,
   QueryCommand,
+  ScanCommand,
   TransactionCanceledException,
   type TransactWriteItem,
   TransactWriteItemsCommand,
@@ -20,7 +21,16 @@ import type { Item, Key, Write } from "../records/write.ts";
 import { mayHaveLanded } from "./client.ts";
 import { lostContact, patient } from "./contention.ts";
 import { conditionOf, Placeholders, toItem, updateOf } from "./expression.ts";
-import { type Commit, type Consistency, type Failure, type Page, type Query, type Store, Unavailable } from "./port.ts";
+import {
+  type Commit,
+  type Consistency,
+  type Failure,
+  type Page,
+  type Query,
+  type ScanPage,
+  Unavailable,
+  type WholeStore,
+} from "./port.ts";
 import { Receipt } from "./receipt.ts";
 
 /** AWS's own bound for one BatchGetItem, and for one TransactWriteItems. */
@@ -33,7 +43,7 @@ const ROUNDS_MS = 2 * 60_000;
 type UpdateWrite = Extract<Write, { kind: "update" }>;
 
 /** A view of one table for the length of one call, with that call's receipt. */
-export class DynamoStore implements Store {
+export class DynamoStore implements WholeStore {
   readonly receipt = new Receipt();
   readonly #client: DynamoDBClient;
   readonly #table: string;
@@ -114,6 +124,25 @@ export class DynamoStore implements Store {
     this.receipt.read(answer.ConsumedCapacity);
     const next = answer.LastEvaluatedKey?.sk?.S;
     return { items: (answer.Items ?? []).map(fromItem), ...(next !== undefined && { next }) };
+  }
+
+  async scan(after?: Key): Promise<ScanPage> {
+    const answer = await lostContact(() =>
+      this.#client.send(
+        new ScanCommand({
+          TableName: this.#table,
+          ConsistentRead: true,
+          ReturnConsumedCapacity: "TOTAL",
+          ...(after !== undefined && { ExclusiveStartKey: toItem({ ...after }) }),
+        }),
+      ),
+    );
+    this.receipt.read(answer.ConsumedCapacity);
+    const { pk, sk } = answer.LastEvaluatedKey ?? {};
+    return {
+      items: (answer.Items ?? []).map(fromItem),
+      ...(pk?.S !== undefined && sk?.S !== undefined && { next: { pk: pk.S, sk: sk.S } }),
+    };
   }
 
   commit(writes: readonly Write[]): Promise<Commit> {

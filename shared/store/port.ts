@@ -57,4 +57,15 @@ export interface Store {
   count(write: Extract<Write, { kind: "update" }>): Promise<Item | undefined>;
 }
 
+/** A page of all records there are, in no order; `next` is given back to go on. */
+export interface ScanPage {
+  readonly items: readonly Item[];
+  readonly next?: Key;
+}
+
+/** A table that is read as a whole, as only a full copy and a promotion do. */
+export interface WholeStore extends Store {
+  scan(after?: Key): Promise<ScanPage>;
+}
+
 export { Unavailable } from "../domain/unavailable.ts";

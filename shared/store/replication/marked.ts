@@ -1,12 +1,5 @@
 /** What a commit of a replicated store writes besides: versions on all its records, stones for what it deletes. */
-import {
-  type Mark,
-  markAttributes,
-  olderThan,
-  putStone,
-  putStones,
-  stoneKey,
-} from "../../records/replication.ts";
+import { type Mark, markAttributes, olderThan, putStone, putStones, stoneKey } from "../../records/replication.ts";
 import type { Key, Write } from "../../records/write.ts";
 
 /** `carried`: the last commit of several records that is known to have written the record that a write replaces. */

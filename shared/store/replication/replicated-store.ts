@@ -8,7 +8,15 @@
  */
 import { randomBytes } from "node:crypto";
 import { completionPrefix, storeKey } from "../../records/keys.ts";
-import { commitOf, journalKey, type Mark, putJournal, stampOf } from "../../records/replication.ts";
+import {
+  commitOf,
+  journalKey,
+  type Mark,
+  putJournal,
+  stampOf,
+  stonePrefix,
+  stonesPrefix,
+} from "../../records/replication.ts";
 import type { Item, Key, Write } from "../../records/write.ts";
 import type { Commit, Consistency, Failure, Page, Query, Store } from "../port.ts";
 import { Unavailable } from "../port.ts";
@@ -115,7 +123,7 @@ export class ReplicatedStore implements Store {
 
   async #journal(id: string, stamp: number, all: readonly Marked[]): Promise<void> {
     const after = all.flatMap(({ write: { key } }) => this.#commits.get(nameOf(key)) ?? []);
-    const writes = all.flatMap(({ write }) => (isStones(write.key) ? [] : [write]));
+    const writes = all.flatMap(({ write }) => (isStone(write.key) ? [] : [write]));
     await this.#table.commit([putJournal({ commit: id, stamp, writes, after: [...new Set(after)] })]);
     const key = journalKey(id);
     await this.#until(new Map([[nameOf(key), { key, stamp }]]), "recent");
@@ -170,4 +178,5 @@ const isBody = ({ pk }: Key): boolean => pk.startsWith("PAYLOAD#");
 
 const isCapacity = ({ sk }: Key): boolean => sk.startsWith("CAPACITY#");
 
-const isStones = ({ pk }: Key): boolean => pk.startsWith("STONES#");
+/** Of one record, or of all that a commit deletes: the journal has their deletions. */
+const isStone = ({ pk }: Key): boolean => pk.startsWith(stonePrefix) || pk.startsWith(stonesPrefix);

@@ -18,7 +18,9 @@ export const untilShown = async (
 ): Promise<void> => {
   const followers = await cluster.followers(primary, freshness);
   const givenUp = await Promise.all(
-    followers.map(async (follower) => ((await shown(follower, expected, cluster.timeoutMs, stopAtMs)) ? [] : [follower])),
+    followers.map(async (follower) =>
+      (await shown(follower, expected, cluster.timeoutMs, stopAtMs)) ? [] : [follower],
+    ),
   );
   for (const { storeId } of givenUp.flat()) await cluster.giveUp(primary, storeId);
   // Whoever is told of the change in the meantime must show it too.

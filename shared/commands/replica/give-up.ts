@@ -1,0 +1,51 @@
+import type { Member } from "../../domain/store-status.ts";
+import { storeKey } from "../../records/keys.ts";
+import { type Configuration, readStore, setConfiguration } from "../../records/store.ts";
+import { Unavailable } from "../../store/port.ts";
+import type { StoreContext } from "../store/status.ts";
+import { changeConfiguration, readConfiguration } from "./change-configuration.ts";
+import { inSync, type OpenStore, withMember } from "./members.ts";
+
+/**
+ * The cluster goes on without a replica that stays away: a change of its configuration, which every other replica has before
+ * a command completes without that one. One that was only joining is put off, which changes no membership. Another replica
+ * that cannot be reached either is given up with it. Throws `Unavailable` when the replica was promoted: then this store
+ * is the one that is out of date.
+ */
+export const giveUp = async (context: StoreContext, open: OpenStore, storeId: string): Promise<void> => {
+  const configuration = await readConfiguration(context.store);
+  const member = configuration?.members.find((one) => one.storeId === storeId);
+  if (configuration === null || member === undefined || member.state === "away") return;
+  await mustNotBePromoted(open, configuration, member);
+  const away = withMember(configuration.members, { ...member, state: "away" });
+  if (member.state === "joining") {
+    await context.store.commit([setConfiguration(configuration, { ...configuration, members: away })]);
+    return;
+  }
+  const others = inSync({ ...configuration, members: away });
+  const reached = await Promise.all(others.map((other) => isReached(open, other)));
+  const members = others.reduce(
+    (all, other, i) => (reached[i] === true ? all : withMember(all, { ...other, state: "away" })),
+    away,
+  );
+  await changeConfiguration(context, open, configuration, members);
+};
+
+const mustNotBePromoted = async (open: OpenStore, { clusterId }: Configuration, member: Member): Promise<void> => {
+  const own = await open(member)
+    .read(storeKey)
+    .catch(() => undefined);
+  const known = own === undefined ? null : readStore(own).configuration;
+  if (known?.clusterId === clusterId && known.role === "primary" && member.state === "in-sync") {
+    throw new Unavailable(`${member.storeId} was promoted: this store is not the cluster's primary any more`);
+  }
+};
+
+const isReached = async (open: OpenStore, member: Member): Promise<boolean> => {
+  try {
+    await open(member).read(storeKey);
+    return true;
+  } catch {
+    return false;
+  }
+};

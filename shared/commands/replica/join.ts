@@ -1,0 +1,135 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { compareSerials, counterDistance } from "../../domain/counter.ts";
+import { REPLICA_TIMEOUT_SECONDS, REPLICAS } from "../../domain/limits.ts";
+import type { Member } from "../../domain/store-status.ts";
+import { unfenceShard } from "../../records/fence.ts";
+import { changesPk, shards } from "../../records/keys.ts";
+import { type Configuration, changesApplied, setConfiguration, setCounter } from "../../records/store.ts";
+import { Unavailable, type WholeStore } from "../../store/port.ts";
+import { ensureStoreId, readCounted, type StoreContext } from "../store/status.ts";
+import { changeConfiguration, Overtaken, readConfiguration } from "./change-configuration.ts";
+import { copyAll } from "./copy.ts";
+import { type OpenStore, type Place, withMember } from "./members.ts";
+
+/** A change is counted a moment before it is made: after so long those that were under way are made, in ms. */
+const UNDER_WAY_MS = 5_000;
+
+/** Why a store cannot join; nothing was changed. */
+export class CannotJoin extends Error {
+  override readonly name = "CannotJoin";
+}
+
+export interface Joining {
+  /** Where the primary's own table is, as its members reach it. */
+  readonly primary: Place;
+  readonly replica: Place;
+  readonly replicaTimeoutSeconds?: number;
+}
+
+/**
+ * Brings a store into the cluster of the primary, which is made with the first one: from now on commands wait for it;
+ * then it is given all records, then it is a member by a change of the configuration. A store that was a member before
+ * joins again likewise: only what it lacks is written. Returns the configuration by which it is in.
+ */
+export const join = async (
+  context: StoreContext & { readonly store: WholeStore },
+  open: OpenStore,
+  joining: Joining,
+): Promise<Configuration> => {
+  const replica = open(joining.replica);
+  const storeId = await ensureStoreId({ ...context, store: replica });
+  const member: Member = { ...joining.replica, storeId, role: "replica", state: "joining" };
+  const begun = await begin(context, joining, member, replica);
+  for (const shard of shards) await replica.commit([unfenceShard(shard)]);
+  const before = await readCounted(context);
+  const startedMs = performance.now();
+  await copyAll(context.store, replica);
+  const after = await readCounted(context);
+  if (after.changeCounter !== before.changeCounter) {
+    await sleep(Math.max(0, UNDER_WAY_MS - (performance.now() - startedMs)));
+  }
+  return admit(context, open, begun.clusterId, member, before.changeCounter);
+};
+
+/** Puts the member into the primary's record, as one that is joining. */
+const begin = async (
+  context: StoreContext,
+  { primary, replicaTimeoutSeconds }: Joining,
+  member: Member,
+  replica: WholeStore,
+): Promise<Configuration> => {
+  const storeId = await ensureStoreId(context);
+  const { store, changeCounter } = await readCounted(context);
+  const configuration = store.configuration ?? {
+    clusterId: randomUUID(),
+    configChange: 0n,
+    configId: randomUUID(),
+    changeCounter,
+    role: "primary",
+    members: [{ ...primary, storeId, role: "primary", state: "in-sync" }],
+    replicaTimeoutSeconds: REPLICA_TIMEOUT_SECONDS,
+  };
+  await mayJoin(configuration, member, replica);
+  const begun: Configuration = {
+    ...configuration,
+    members: withMember(configuration.members, member),
+    replicaTimeoutSeconds: replicaTimeoutSeconds ?? configuration.replicaTimeoutSeconds,
+  };
+  const commit = await context.store.commit([setConfiguration(store.configuration, begun)]);
+  if (!commit.done) throw new Overtaken("the cluster was changed by another: try again");
+  return begun;
+};
+
+const mayJoin = async (configuration: Configuration, member: Member, replica: WholeStore): Promise<void> => {
+  if (configuration.role !== "primary") throw new CannotJoin("the store to join is a replica: promote it first");
+  const others = configuration.members.filter(({ storeId, role }) => role === "replica" && storeId !== member.storeId);
+  if (others.length >= REPLICAS) throw new CannotJoin(`a cluster has at most ${REPLICAS} replicas`);
+  if (configuration.members.some(({ storeId, role }) => role === "primary" && storeId === member.storeId)) {
+    throw new CannotJoin("a store cannot be its own replica");
+  }
+  const counted = await readCounted({ store: replica, now: Date.now });
+  const known = counted.store.configuration;
+  if (known === null) {
+    if (!counted.isUnused) throw new CannotJoin("the store holds messages of its own: only an empty one can join");
+    return;
+  }
+  if (known.clusterId !== configuration.clusterId) {
+    throw new CannotJoin(`the store belongs to another cluster, ${known.clusterId}`);
+  }
+  if (compareSerials(known.configChange, configuration.configChange) > 0 || isSplit(known, configuration)) {
+    throw new CannotJoin("the store went on by itself, at least as far as this one: identify which is the one to keep");
+  }
+};
+
+/** Both made the same change, each alone. */
+const isSplit = (known: Configuration, configuration: Configuration): boolean =>
+  known.configChange === configuration.configChange && known.configId !== configuration.configId;
+
+/**
+ * Makes it a member. Its counter begins at what the primary's was before everything that it now holds was copied, less what
+ * it has counted by itself: so it never runs ahead of its records.
+ */
+const admit = async (
+  context: StoreContext,
+  open: OpenStore,
+  clusterId: string,
+  member: Member,
+  changeCounter: bigint,
+): Promise<Configuration> => {
+  const configuration = await readConfiguration(context.store);
+  const now = configuration?.members.find(({ storeId }) => storeId === member.storeId);
+  if (configuration?.clusterId !== clusterId || now?.state !== "joining") {
+    throw new Unavailable("the store kept commands waiting for too long while it joined: try again");
+  }
+  const replica = open(member);
+  const { items } = await replica.query({ pk: changesPk });
+  const base = counterDistance(BigInt.asUintN(64, changesApplied(items)), changeCounter);
+  const known = await readConfiguration(replica);
+  const commit = await replica.commit([
+    setCounter(setConfiguration(known, { ...configuration, role: "replica" }), base),
+  ]);
+  if (!commit.done) throw new Overtaken("the replica was told something else: try again");
+  const members = withMember(configuration.members, { ...member, state: "in-sync" });
+  return changeConfiguration(context, open, configuration, members);
+};

@@ -1,0 +1,130 @@
+/** A primary with replicas, each on a table of its own, and their feeds in the test's hands. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll } from "vitest";
+import { applyImages } from "../../shared/commands/replica/apply.ts";
+import { giveUp } from "../../shared/commands/replica/give-up.ts";
+import { join } from "../../shared/commands/replica/join.ts";
+import type { OpenStore } from "../../shared/commands/replica/members.ts";
+import { promote } from "../../shared/commands/replica/promote.ts";
+import { readStoreStatus } from "../../shared/commands/store/status.ts";
+import type { Configuration } from "../../shared/records/store.ts";
+import type { Item } from "../../shared/records/write.ts";
+import { DynamoStore } from "../../shared/store/dynamodb.ts";
+import { type InProcessService, useInProcessService } from "./in-process.ts";
+import { enableStream, type TableStream } from "./stream.ts";
+
+/** A table that is fed from the primary's stream, as far as the test lets it. */
+export interface Replica {
+  readonly table: string;
+  readonly store: DynamoStore;
+  /** Applies all that the stream has by now. `arrange` may leave out, repeat and reorder. */
+  feed(arrange?: (images: readonly Item[]) => readonly Item[]): Promise<void>;
+  /** Feeds without end, until `stop`. */
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export interface ClusterUnderTest {
+  readonly service: InProcessService;
+  /** A new primary with its replicas, fed without end; processes that start now are on it. */
+  cluster(replicas: number): Promise<Started>;
+}
+
+export interface Started {
+  readonly table: string;
+  readonly primary: DynamoStore;
+  readonly replicas: readonly Replica[];
+  readonly open: OpenStore;
+  join(replica: Replica, replicaTimeoutSeconds?: number): Promise<Configuration>;
+  giveUp(storeId: string): Promise<void>;
+  promote(replica: Replica): Promise<Configuration>;
+  status(store: DynamoStore): ReturnType<typeof readStoreStatus>;
+}
+
+export const useCluster = (): ClusterUnderTest => {
+  beforeAll(() => {
+    process.env.CAIRN_REPLICATED = "1";
+  });
+  const service = useInProcessService();
+  const all: FedReplica[] = [];
+  afterAll(async () => {
+    delete process.env.CAIRN_REPLICATED;
+    await Promise.all(all.map((replica) => replica.end()));
+  });
+  const open: OpenStore = ({ table }) => new DynamoStore(service.table, table);
+  return {
+    service,
+    async cluster(count) {
+      const replicas: FedReplica[] = [];
+      const tables = [];
+      for (let i = 0; i < count; i++) tables.push(await service.newTable());
+      const table = await service.newTable();
+      for (const replica of tables) {
+        const stream = await enableStream(service.table, process.env.DYNAMODB_ENDPOINT ?? "", table);
+        replicas.push(new FedReplica(replica, open({ table: replica }) as DynamoStore, stream));
+      }
+      all.push(...replicas);
+      const primary = open({ table }) as DynamoStore;
+      const context = { store: primary, now: Date.now };
+      return {
+        table,
+        primary,
+        replicas,
+        open,
+        join: (replica, replicaTimeoutSeconds) =>
+          join(context, open, {
+            primary: { table },
+            replica: { table: replica.table },
+            ...(replicaTimeoutSeconds !== undefined && { replicaTimeoutSeconds }),
+          }),
+        giveUp: (storeId) => giveUp(context, open, storeId),
+        promote: async (replica) =>
+          (await promote({ store: replica.store, now: Date.now }, { table: replica.table })).configuration,
+        status: (store) => readStoreStatus({ store, now: Date.now }),
+      };
+    },
+  };
+};
+
+const POLL_MS = 10;
+
+class FedReplica implements Replica {
+  readonly table: string;
+  readonly store: DynamoStore;
+  readonly #stream: TableStream;
+  #running: Promise<void> | undefined;
+  #isStopped = false;
+
+  constructor(table: string, store: DynamoStore, stream: TableStream) {
+    this.table = table;
+    this.store = store;
+    this.#stream = stream;
+  }
+
+  async feed(arrange: (images: readonly Item[]) => readonly Item[] = (images) => images): Promise<void> {
+    await applyImages(this.store, arrange(await this.#stream.read()));
+  }
+
+  start(): void {
+    this.#isStopped = false;
+    this.#running ??= this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#running;
+    this.#running = undefined;
+  }
+
+  async end(): Promise<void> {
+    await this.stop();
+    this.#stream.destroy();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopped) {
+      await this.feed();
+      await sleep(POLL_MS);
+    }
+  }
+}
