@@ -28,7 +28,7 @@ const reads = (path: string, lambda: string): Route => ({
   tableAccess: "read",
 });
 
-/** GET may write too: whoever meets a branch whose time is over undoes its work. */
+/** GET may write too: whoever meets a branch whose time is over undoes its work, who asks for the store gives it its id. */
 const writes = (method: Route["method"], path: string, lambda: string): Route => ({
   method,
   path,
@@ -84,6 +84,8 @@ export const routes: readonly Route[] = [
   writes("PUT", "/dtx/{xid}/timeout", "dtx/set-timeout"),
 
   writes("POST", "/recovery", "recovery"),
+
+  writes("GET", "/store/status", "store/status"),
 ];
 
 /** Functions that no route calls: the schedule does, every `rateMinutes`. They may read and write the table. */

@@ -5,7 +5,7 @@ import type { Context } from "./context.ts";
 const FIRST_NAME = "-";
 
 /** The records of a list of names, a page of the table at a time. */
-export async function* namesPages(context: Context, pk: string): AsyncGenerator<readonly Item[]> {
+export async function* namesPages(context: Pick<Context, "store">, pk: string): AsyncGenerator<readonly Item[]> {
   let after: string | undefined;
   do {
     const page = await context.store.query({ pk, from: FIRST_NAME, ...(after !== undefined && { after }) });

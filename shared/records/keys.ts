@@ -110,6 +110,11 @@ export const idempotencyKey = (principal: string, key: string): Key => ({
 
 export const storeKey: Key = { pk: "STORE", sk: "STATUS" };
 
+/** What a replica has applied: a counter a shard, so that no one record takes the heat of all of them. */
+export const changesPk = "REPLICA#CHANGES";
+
+export const changesKey = (shard: string): Key => ({ pk: changesPk, sk: shard });
+
 export const exchangePk = (exchange: string): string => `EXCHANGE#${exchange}`;
 
 export const exchangeKey = (exchange: string): Key => ({ pk: exchangePk(exchange), sk: "SETTINGS" });

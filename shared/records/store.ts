@@ -103,6 +103,10 @@ export const setShutdown = (read: Configuration | null, shutdown: Shutdown): Wri
     isConfiguration(read),
   );
 
+/** What all of a replica's counters of applied changes come to (`changesPk`, `n` each). */
+export const changesApplied = (items: readonly Item[]): bigint =>
+  items.reduce((total, item) => total + BigInt(whole(item, "n")), 0n);
+
 /** Whether another queue can be folded now. */
 export const hasFoldRoom = ({ folded }: StoreRecord): boolean => folded === null || folded.size < FOLDED_QUEUES;
 

@@ -28,6 +28,7 @@ describe("what the service answers is what docs/openapi.json says", () => {
     const c = service.client;
     const [queue, letters] = [unique("orders"), unique("letters")];
     documented("health", await c.health());
+    documented("store/status", await c.storeStatus());
     documented("queues/declare", await c.declare(letters));
     documented(
       "queues/declare",

@@ -13,6 +13,7 @@ const looks = [
   "GET /dtx/{xid}/timeout",
   "GET /exchanges/{exchange}",
   "GET /exchanges/{exchange}/bindings",
+  "GET /store/status",
 ];
 
 const exchanges = [

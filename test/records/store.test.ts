@@ -6,6 +6,7 @@ import { generationName } from "../../shared/records/keys.ts";
 import { Unreadable } from "../../shared/records/reading.ts";
 import {
   type Configuration,
+  changesApplied,
   foldTails,
   hasFoldRoom,
   noteTailsGone,
@@ -145,6 +146,14 @@ describe("the store's record", () => {
         expect(readStore(setBy(write)).folded).toEqual(new Map([[`${name}#g`, nowMs]]));
       }),
     );
+  });
+
+  it("of a replica counts what its shards have applied", () => {
+    expect(changesApplied([])).toBe(0n);
+    expect(changesApplied([{ n: 7 }, { n: Number.MAX_SAFE_INTEGER }, { n: Number.MAX_SAFE_INTEGER }])).toBe(
+      2n ** 54n + 5n,
+    );
+    expect(() => changesApplied([{ pk: "REPLICA#CHANGES", sk: "00" }])).toThrow("n is not an integer");
   });
 
   it("has room for 500 names", () => {

@@ -19,6 +19,7 @@ import type {
   RecoveryReport,
   SessionView,
   Settled,
+  StoreStatusView,
   Synced,
   XaAnswer,
 } from "./shapes.ts";
@@ -50,6 +51,7 @@ export interface Client extends RouteCalls {
   readonly call: Call;
   health(): Promise<Answer<{ status: string; version: string }>>;
   recovery(cursor?: string): Promise<Answer<RecoveryReport>>;
+  storeStatus(): Promise<Answer<StoreStatusView>>;
   /** The same client in another context; what is not named stays as it is. */
   with(more: Context): Client;
   /** The same client working in branch `xid`: its message calls carry the `Xid` header. */
@@ -82,6 +84,7 @@ export function client(baseUrl: string | (() => string), context: Context = {}):
     ...branchCalls(call),
     health: () => call<{ status: string; version: string }>("GET", "/health"),
     recovery: (cursor) => call<RecoveryReport>("POST", "/recovery", { body: given({ cursor }) }),
+    storeStatus: () => call<StoreStatusView>("GET", "/store/status"),
     with: (more) => client(baseUrl, { ...context, ...more }),
     within: (xid) => client(baseUrl, { ...context, xid }),
     get later() {

@@ -180,3 +180,19 @@ export interface BindingInput {
   readonly bindingKey?: string;
   readonly arguments?: Readonly<Record<string, string | number | boolean | null>>;
 }
+
+/** Counters are decimal strings. */
+export interface StoreStatusView {
+  readonly storeId: string;
+  readonly clusterId: string | null;
+  readonly changeCounter: string;
+  readonly configChange: string | null;
+  readonly configId: string | null;
+  readonly changeCounterAtConfigChange: string | null;
+  readonly role: string;
+  readonly state: string;
+  readonly shutdownId: string | null;
+  readonly changeCounterAtShutdown: string | null;
+  readonly members: readonly object[];
+  readonly readAt: string;
+}

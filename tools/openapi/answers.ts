@@ -12,6 +12,31 @@ const orNull = (schema: z.ZodType) => z.nullable(schema);
 
 export const health = z.strictObject({ status: z.literal("ok"), version: z.string() });
 
+export const storeStatus = z.strictObject({
+  storeId: z.string(),
+  clusterId: orNull(z.string()),
+  changeCounter: counter,
+  configChange: orNull(counter),
+  configId: orNull(z.string()),
+  changeCounterAtConfigChange: orNull(counter),
+  role: z.enum(["primary", "replica"]),
+  state: z.enum(["empty", "dirty", "clean"]),
+  shutdownId: orNull(z.string()),
+  changeCounterAtShutdown: orNull(counter),
+  members: z.array(
+    z.strictObject({
+      storeId: z.string(),
+      table: z.string(),
+      endpoint: z.string().optional(),
+      region: z.string().optional(),
+      role: z.enum(["primary", "replica"]),
+      state: z.enum(["in-sync", "joining", "away"]),
+      told: counter.optional(),
+    }),
+  ),
+  readAt: time,
+});
+
 const settingsFields = {
   queue: z.string(),
   messageDurability: z.enum(["default", "always", "never"]),

@@ -10,6 +10,7 @@ import { exchangeOperations } from "./exchanges.ts";
 import { deliveryOperations, queueOperations } from "./messages.ts";
 import type { Operation, Operations } from "./operation.ts";
 import { headerParameters, pathParameters, queryParameters, responseHeaders } from "./parameters.ts";
+import { storeOperations } from "./stores.ts";
 
 const groups: readonly (readonly [tag: string, operations: Operations])[] = [
   ["health", healthOperations],
@@ -19,6 +20,7 @@ const groups: readonly (readonly [tag: string, operations: Operations])[] = [
   ["sessions", sessionOperations],
   ["branches", branchOperations],
   ["recovery", recoveryOperations],
+  ["store", storeOperations],
 ];
 
 /** Every operation of the document, by the handler's file below `lambdas/`. */

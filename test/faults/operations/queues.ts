@@ -140,6 +140,14 @@ const looks: readonly Operation[] = [
     },
   },
   {
+    route: "GET /store/status",
+    how: "of one that has no id yet",
+    async setUp(stage) {
+      const q = await queueOf(stage, [["m01"]]);
+      return { look: { queues: { q } }, send: (c) => c.storeStatus() };
+    },
+  },
+  {
     route: "GET /health",
     how: "",
     setUp: async () => ({ look: {}, send: (c) => c.health() }),
