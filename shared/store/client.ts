@@ -10,13 +10,17 @@ const ATTEMPTS = 4;
  */
 const ATTEMPTS_MS = 2 * 60_000;
 
-/** Keeps connections open between calls; an answer later than 5 s counts as lost and is asked for again. */
-export const tableClient = (endpoint: string | undefined): DynamoDBClient => {
+/**
+ * Keeps connections open between calls; an answer later than 5 s counts as lost and is asked for again. What is left out is
+ * as the AWS settings say.
+ */
+export const tableClient = (endpoint: string | undefined, region?: string): DynamoDBClient => {
   const client = new DynamoDBClient({
     maxAttempts: ATTEMPTS,
     // Without the third the SDK only warns of an answer that is late, and waits for it without end.
     requestHandler: { connectionTimeout: 3_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
     ...(endpoint !== undefined && { endpoint }),
+    ...(region !== undefined && { region }),
   });
   client.middlewareStack.add(
     (next) => {
