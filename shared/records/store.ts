@@ -211,3 +211,9 @@ const counter = (item: Item, attribute: string): bigint => {
   if (value === undefined) throw new Unreadable(item, `${attribute} is not an unsigned 64-bit integer in decimal`);
   return value;
 };
+
+/** The same write, which also lets the store's counter be `base` and what it counts. */
+export const setCounter = (write: Write, base: bigint): Write =>
+  write.kind === "update"
+    ? { ...write, change: { ...write.change, set: [...(write.change.set ?? []), [["base"], String(base)]] } }
+    : write;
