@@ -35,6 +35,12 @@ const openMember: OpenStore = ({ table, endpoint = process.env.DYNAMODB_ENDPOINT
   return new DynamoStore(connection, table);
 };
 
+/** What keeps the cluster together, for whoever changes it: the store as it lies in its table. */
+export const openCluster = () => ({
+  context: { store: new DynamoStore(client, tableName), now: Date.now },
+  open: openMember,
+});
+
 const cluster = new KnownCluster(openMember);
 
 const settings = new SettingsCache();

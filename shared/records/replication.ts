@@ -38,6 +38,18 @@ export const olderThan = (stamp: number): Term => ({ is: "older", stamp });
 /** When stones and journals go, in seconds of the epoch. */
 export const endOf = ({ stamp }: Mark): number => Math.ceil(stamp / 1_000_000) + KEPT_SECONDS;
 
+export const pulseKey: Key = { pk: "PULSE", sk: "PULSE" };
+
+/** A record that says nothing but that it came. */
+export const putPulse = (nowMs: number) =>
+  ({
+    kind: "put",
+    key: pulseKey,
+    item: { rv: nowMs * 1_000 },
+    require: [],
+    otherwise: "reload",
+  }) satisfies Write;
+
 export const stonePrefix = "STONE#";
 
 /** The stone of one record, on a replica; on the primary of records whose keys are used again. */

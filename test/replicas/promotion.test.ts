@@ -12,8 +12,8 @@ test("after a promotion recover lists the prepared branches, and they commit the
   const { client } = await service.process("before");
   const [a, b] = [await newQueue(client, ["one", "two", "three"]), await newQueue(client)];
   await consume(client, a);
-  await join(replica);
   replica.start();
+  await join(replica);
   await enqueueBodies(client, a, ["four", "x".repeat(20_000)]);
   const session = await newSession(client);
   const xid = newXid();

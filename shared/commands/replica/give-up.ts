@@ -3,8 +3,10 @@ import { storeKey } from "../../records/keys.ts";
 import { type Configuration, readStore, setConfiguration } from "../../records/store.ts";
 import { Unavailable } from "../../store/port.ts";
 import type { StoreContext } from "../store/status.ts";
-import { changeConfiguration, readConfiguration } from "./change-configuration.ts";
+import { changeConfiguration, Overtaken, readConfiguration } from "./change-configuration.ts";
 import { inSync, type OpenStore, withMember } from "./members.ts";
+
+const ROUNDS = 5;
 
 /**
  * The cluster goes on without a replica that stays away: a change of its configuration, which every other replica has before
@@ -13,6 +15,17 @@ import { inSync, type OpenStore, withMember } from "./members.ts";
  * is the one that is out of date.
  */
 export const giveUp = async (context: StoreContext, open: OpenStore, storeId: string): Promise<void> => {
+  for (let round = 1; ; round++) {
+    try {
+      return await giveUpOnce(context, open, storeId);
+    } catch (error) {
+      // Many calls find out at once that it is away: one of them is first.
+      if (!(error instanceof Overtaken) || round === ROUNDS) throw error;
+    }
+  }
+};
+
+const giveUpOnce = async (context: StoreContext, open: OpenStore, storeId: string): Promise<void> => {
   const configuration = await readConfiguration(context.store);
   const member = configuration?.members.find((one) => one.storeId === storeId);
   if (configuration === null || member === undefined || member.state === "away") return;

@@ -5,6 +5,7 @@ import { REPLICA_TIMEOUT_SECONDS, REPLICAS } from "../../domain/limits.ts";
 import type { Member } from "../../domain/store-status.ts";
 import { unfenceShard } from "../../records/fence.ts";
 import { changesPk, shards } from "../../records/keys.ts";
+import { putPulse, stampOf } from "../../records/replication.ts";
 import { type Configuration, changesApplied, setConfiguration, setCounter } from "../../records/store.ts";
 import { Unavailable, type WholeStore } from "../../store/port.ts";
 import { ensureStoreId, readCounted, type StoreContext } from "../store/status.ts";
@@ -14,6 +15,8 @@ import { type OpenStore, type Place, withMember } from "./members.ts";
 
 /** A change is counted a moment before it is made: after so long those that were under way are made, in ms. */
 const UNDER_WAY_MS = 5_000;
+
+const PULSE_POLL_MS = 50;
 
 /** Why a store cannot join; nothing was changed. */
 export class CannotJoin extends Error {
@@ -40,8 +43,10 @@ export const join = async (
   const replica = open(joining.replica);
   const storeId = await ensureStoreId({ ...context, store: replica });
   const member: Member = { ...joining.replica, storeId, role: "replica", state: "joining" };
-  const begun = await begin(context, joining, member, replica);
+  const read = await planned(context, joining, member, replica);
   for (const shard of shards) await replica.commit([unfenceShard(shard)]);
+  await mustBeFed(context, joining, replica);
+  const begun = await begin(context, read, joining, member);
   const before = await readCounted(context);
   const startedMs = performance.now();
   await copyAll(context.store, replica);
@@ -52,13 +57,27 @@ export const join = async (
   return admit(context, open, begun.clusterId, member, before.changeCounter);
 };
 
-/** Puts the member into the primary's record, as one that is joining. */
-const begin = async (
+/**
+ * A record written now must come to the replica before commands wait for it: its feed may not run, or have much to make up
+ * for.
+ */
+const mustBeFed = async (context: StoreContext, joining: Joining, replica: WholeStore): Promise<void> => {
+  const seconds = joining.replicaTimeoutSeconds ?? REPLICA_TIMEOUT_SECONDS;
+  const pulse = putPulse(context.now());
+  await context.store.commit([pulse]);
+  for (const endMs = performance.now() + seconds * 1_000; performance.now() < endMs; await sleep(PULSE_POLL_MS)) {
+    if (stampOf(await replica.read(pulse.key)) >= stampOf(pulse.item)) return;
+  }
+  throw new CannotJoin(`nothing that is written comes to it within ${seconds} s: its feed does not run, or is behind`);
+};
+
+/** The cluster as it is, or as it begins; whether the store may join it is checked. */
+const planned = async (
   context: StoreContext,
-  { primary, replicaTimeoutSeconds }: Joining,
+  { primary }: Joining,
   member: Member,
   replica: WholeStore,
-): Promise<Configuration> => {
+): Promise<Plan> => {
   const storeId = await ensureStoreId(context);
   const { store, changeCounter } = await readCounted(context);
   const configuration = store.configuration ?? {
@@ -71,12 +90,27 @@ const begin = async (
     replicaTimeoutSeconds: REPLICA_TIMEOUT_SECONDS,
   };
   await mayJoin(configuration, member, replica);
+  return { read: store.configuration, configuration };
+};
+
+interface Plan {
+  readonly read: Configuration | null;
+  readonly configuration: Configuration;
+}
+
+/** Puts the member into the primary's record, as one that is joining. */
+const begin = async (
+  context: StoreContext,
+  { read, configuration }: Plan,
+  { replicaTimeoutSeconds }: Joining,
+  member: Member,
+): Promise<Configuration> => {
   const begun: Configuration = {
     ...configuration,
     members: withMember(configuration.members, member),
     replicaTimeoutSeconds: replicaTimeoutSeconds ?? configuration.replicaTimeoutSeconds,
   };
-  const commit = await context.store.commit([setConfiguration(store.configuration, begun)]);
+  const commit = await context.store.commit([setConfiguration(read, begun)]);
   if (!commit.done) throw new Overtaken("the cluster was changed by another: try again");
   return begun;
 };

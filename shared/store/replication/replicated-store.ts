@@ -67,6 +67,7 @@ export class ReplicatedStore implements Store {
 
   /** A counter's version goes up by one, like the counter: it conflicts with nobody. */
   async count(write: UpdateWrite): Promise<Item | undefined> {
+    await this.#cluster.followers(this.#table, "recent");
     const add = [...(write.change.add ?? []), [["rv"], 1] as const];
     const counted = await this.#table.count({ ...write, change: { ...write.change, add } });
     if (counted !== undefined) this.#note(this.#written, write.key, stampOf(counted));
@@ -76,6 +77,8 @@ export class ReplicatedStore implements Store {
   async commit(writes: readonly Write[]): Promise<Commit> {
     const changes = writes.filter(({ kind }) => kind !== "check");
     if (changes.length === 0) return this.#table.commit(writes);
+    // Fails on a replica: before anything is written.
+    await this.#cluster.followers(this.#table, "recent");
     if (changes.every(({ key }) => isBody(key))) return this.#commitBodies(writes);
     await this.#until(this.#bodies, "recent");
     for (let attempt = 0; attempt < STAMP_ATTEMPTS; attempt++) {
@@ -150,7 +153,7 @@ export class ReplicatedStore implements Store {
 
   #rest(item: Item | undefined): Item | undefined {
     this.#meet(item);
-    if (item === undefined || stampOf(item) === 0) return item;
+    if (item === undefined || stampOf(item) === 0 || isOver(item)) return item;
     const key = { pk: String(item.pk), sk: String(item.sk) };
     // A body was there before the record that names it.
     if (!isBody(key)) this.#note(this.#rested, key, stampOf(item));
@@ -173,6 +176,9 @@ export class ReplicatedStore implements Store {
 const nameOf = ({ pk, sk }: Key): string => `${pk}\n${sk}`;
 
 const randomId = (): string => randomBytes(9).toString("base64url");
+
+/** Its time to live may have taken it on a replica. */
+const isOver = ({ ttl }: Item): boolean => typeof ttl === "number" && ttl * 1_000 <= Date.now();
 
 const isBody = ({ pk }: Key): boolean => pk.startsWith("PAYLOAD#");
 
