@@ -92,7 +92,7 @@ export type Identified =
  * `configChange` wins, (3) then the most changes since it, (4) then they are equal.
  * Stores with the same orderly shutdown are equal by definition, and stand where the best of them stands.
  * When none was ever in a cluster, an empty one loses to one that is not; several that are not empty are refused, unless
- * the same shutdown made them clean; empty ones are equal.
+ * the same shutdown made them clean, or they are one store that was read twice; empty ones are equal.
  */
 export const identify = (candidates: readonly Candidate[]): Identified => {
   if (candidates.length === 0) throw new Error("there is no store to choose from");
@@ -100,19 +100,18 @@ export const identify = (candidates: readonly Candidate[]): Identified => {
   if (clustered.length > 0) return choose(candidates, clustered);
   const filled = candidates.filter(({ status }) => status.state !== "empty");
   if (filled.length === 0) return answer(candidates, candidates);
-  if (!areTogether(filled))
-    return refuse(candidates, filled, "no-cluster", ({ name, status }) => shutdownOf(status) ?? name);
-  return answer(candidates, filled);
+  const groups = connected(filled, (a, b) => areTogether([a, b]) || isSame(a.status, b.status));
+  return groups.length > 1 ? refuse(candidates, groups, "no-cluster") : answer(candidates, filled);
 };
 
 const choose = (all: readonly Candidate[], clustered: readonly Candidate[]): Identified => {
-  const inCluster = ({ status }: Candidate): string => String(status.clusterId);
-  const inConfiguration = ({ status }: Candidate): string => `${status.configChange} ${status.configId}`;
-  if (someTwo(clustered, (a, b) => a.clusterId !== b.clusterId)) return refuse(all, clustered, "clusters", inCluster);
+  const byCluster = () => groupsBy(clustered, ({ clusterId }) => String(clusterId));
+  const bySide = () => groupsBy(clustered, ({ configChange, configId }) => `${configChange} ${configId}`);
+  if (someTwo(clustered, (a, b) => a.clusterId !== b.clusterId)) return refuse(all, byCluster(), "clusters");
   const isSplit = (a: StoreStatus, b: StoreStatus) => a.configChange === b.configChange && a.configId !== b.configId;
-  if (someTwo(clustered, isSplit)) return refuse(all, clustered, "split", inConfiguration);
+  if (someTwo(clustered, isSplit)) return refuse(all, bySide(), "split");
   const latest = latestOf(clustered.map(({ status }) => status.configChange ?? 0n));
-  if (latest === undefined) return refuse(all, clustered, "circle", inConfiguration);
+  if (latest === undefined) return refuse(all, bySide(), "circle");
   const newest = clustered.filter(({ status }) => status.configChange === latest);
   const since = newest.map(({ status }) => changesSince(status) ?? 0n);
   const first = newest.filter((_, i) => since.every((other) => (since[i] ?? 0n) >= other));
@@ -140,6 +139,10 @@ const areTogether = ([first, ...others]: readonly Candidate[]): boolean =>
     return shutdown !== undefined && first !== undefined && shutdown === shutdownOf(first.status);
   });
 
+/** The same store at the same moment, read twice. A counter that differs may be a later moment, or another past. */
+const isSame = (a: StoreStatus, b: StoreStatus): boolean =>
+  a.storeId !== null && a.storeId === b.storeId && a.changeCounter === b.changeCounter;
+
 /** Whether any two that no shutdown makes equal stand in this relation, which reads the same in both directions. */
 const someTwo = (candidates: readonly Candidate[], relation: (a: StoreStatus, b: StoreStatus) => boolean): boolean =>
   candidates.some((a, i) => candidates.slice(i + 1).some((b) => !areTogether([a, b]) && relation(a.status, b.status)));
@@ -158,17 +161,31 @@ const answer = (all: readonly Candidate[], winners: readonly Candidate[], latest
 
 const refuse = (
   all: readonly Candidate[],
-  among: readonly Candidate[],
+  groups: readonly (readonly Candidate[])[],
   because: Incomparable,
-  groupOf: (candidate: Candidate) => string,
 ): Identified => {
-  const groups = Object.values(Object.groupBy(among, groupOf)).map((group = []) =>
-    group.map(({ name }) => name).toSorted(),
-  );
   const verdicts = all.map((candidate): Verdict => {
-    if (among.includes(candidate)) return "not comparable";
+    if (groups.some((group) => group.includes(candidate))) return "not comparable";
     return candidate.status.state === "empty" ? "empty" : "never in a cluster";
   });
-  const sorted = groups.toSorted((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1));
-  return { outcome: "not-comparable", because, groups: sorted, verdicts };
+  const names = groups.map((group) => group.map(({ name }) => name).toSorted());
+  return {
+    outcome: "not-comparable",
+    because,
+    groups: names.toSorted((a, b) => (a.join("\n") < b.join("\n") ? -1 : 1)),
+    verdicts,
+  };
 };
+
+const groupsBy = (candidates: readonly Candidate[], key: (status: StoreStatus) => string) =>
+  Object.values(Object.groupBy(candidates, ({ status }) => key(status))).map((group = []) => group);
+
+/** Groups of which each one is related to another of its own, and to none of the others. */
+const connected = (
+  candidates: readonly Candidate[],
+  areRelated: (a: Candidate, b: Candidate) => boolean,
+): readonly (readonly Candidate[])[] =>
+  candidates.reduce<readonly (readonly Candidate[])[]>((groups, one) => {
+    const mine = groups.filter((group) => group.some((other) => areRelated(one, other)));
+    return [...groups.filter((group) => !mine.includes(group)), [one, ...mine.flat()]];
+  }, []);

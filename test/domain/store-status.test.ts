@@ -160,6 +160,29 @@ describe("rule 5: never in a cluster", () => {
   });
 });
 
+describe("a store that was read twice", () => {
+  it("is one, as long as its counter stayed", () => {
+    const [a] = candidates({ a: status({ changeCounter: 5n }) });
+    const [later] = candidates({ a: status({ changeCounter: 6n }) });
+    const [clean] = candidates({ a: shutDown("S", status({ changeCounter: 5n })) });
+    const [other] = candidates({ b: shutDown("S", status({ changeCounter: 9n })) });
+    if (!a || !later || !clean || !other) throw new Error("no candidates");
+    expect(identify([a, clean])).toEqual({ outcome: "best", best: "a", verdicts: ["best", "best"] });
+    expect(identify([a, later])).toMatchObject({ because: "no-cluster", groups: [["a"], ["a"]] });
+    for (const order of [
+      [a, clean, other],
+      [other, a, clean],
+      [a, other, clean],
+    ])
+      expect(identify(order)).toMatchObject({ outcome: "equal", best: "a", equal: ["a", "b"] });
+  });
+
+  it("is not told by having no id", () => {
+    const unnamed = (name: string) => ({ name, status: status({ storeId: null }) });
+    expect(identify([unnamed("x"), unnamed("y")])).toMatchObject({ because: "no-cluster", groups: [["x"], ["y"]] });
+  });
+});
+
 describe("an orderly shutdown", () => {
   it("makes those that have it equal, by definition", () => {
     const stores = { a: shutDown("S", status({ changeCounter: 3n })), b: shutDown("S", status({ changeCounter: 5n })) };

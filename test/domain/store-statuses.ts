@@ -71,4 +71,4 @@ const statuses: fc.Arbitrary<StoreStatus> = fc
 
 export const manyCandidates: fc.Arbitrary<readonly Candidate[]> = fc
   .array(statuses, { minLength: 1, maxLength: 6 })
-  .map((list) => list.map((of, i) => ({ name: `store ${i}`, status: of })));
+  .map((list) => list.map((of, i) => ({ name: `store ${i}`, status: { ...of, storeId: `store ${i}` } })));
