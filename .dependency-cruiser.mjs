@@ -30,8 +30,18 @@ const matrix = {
   lambdas: ["^shared/(commands|edge)/", store, transport, alone, "^shared/domain/refusal\\.ts$", awsLambdaTypes],
   cdk: ["^node_modules/(aws-cdk-lib|cdk-nag|constructs)/", anyNodeModule],
   local: ["^cdk/(queue|routes|table)\\.ts$", anyPackage, anyNodeModule],
-  // The API's description is made from the routes and from what checks their requests.
-  tools: [domain, records, store, "^cdk/routes\\.ts$", "^shared/(edge/|version)", anyPackage, anyNodeModule],
+  // The API's description is made from the routes and from what checks their requests; the command line reads tables with
+  // the commands' own eyes, those of a local service among them.
+  tools: [
+    domain,
+    records,
+    store,
+    "^cdk/routes\\.ts$",
+    "^shared/(commands/|edge/|version)",
+    "^local/",
+    anyPackage,
+    anyNodeModule,
+  ],
 };
 
 const layers = Object.entries(matrix).map(([folder, allowed]) => ({
