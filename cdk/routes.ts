@@ -112,3 +112,12 @@ export const consumers: readonly QueueConsumer[] = [
   { lambda: "worker/commands", source: "commands", batchSize: 1 },
   { lambda: "worker/failed-commands", source: "failed-commands", batchSize: 1 },
 ];
+
+/** The function that gets what is written in the table, in order, and feeds one replica with it. One for each replica. */
+export interface ReplicaFeed {
+  readonly lambda: string;
+  /** Changes a call, at most. */
+  readonly batchSize: number;
+}
+
+export const feed: ReplicaFeed = { lambda: "stream/replicate", batchSize: 100 };

@@ -21,5 +21,6 @@ export function awsEnvironment(
   };
 }
 
-const regionIn = (host: string | undefined): string | undefined =>
+/** The AWS region that a host name tells. */
+export const regionIn = (host: string | undefined): string | undefined =>
   /(?:^|\.)([a-z]{2}(?:-[a-z]+)+-\d)\./.exec(host ?? "")?.[1];

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { feedPids } from "./feeds.ts";
 import { endProcesses } from "./processes.ts";
 import { tableEnginePids } from "./table-engine.ts";
 
@@ -89,10 +90,11 @@ async function launch(
     await removeOwn();
     throw new Error(`${script} did not start (${child.signalCode ?? `exit code ${code}`}): ${output().trim()}`);
   }
-  const pids = (): readonly number[] =>
-    child.exitCode === null && child.signalCode === null
-      ? [child.pid ?? 0, ...tableEnginePids(dataDir)]
-      : tableEnginePids(dataDir);
+  const pids = (): readonly number[] => [
+    ...(child.exitCode === null && child.signalCode === null ? [child.pid ?? 0] : []),
+    ...tableEnginePids(dataDir),
+    ...feedPids(dataDir),
+  ];
   const running: Running = {
     dataDir,
     pids,

@@ -2,6 +2,7 @@ import { consumers, routes, schedules } from "../cdk/routes.ts";
 import { awsEnvironment } from "./credentials.ts";
 import { type Engines, openEngines } from "./engines.ts";
 import { type EventSources, startEventSources } from "./event-source.ts";
+import { type Feeds, startFeeds } from "./feeds.ts";
 import { type HttpApi, serve } from "./http/serve.ts";
 import { ensureQueues } from "./queues.ts";
 import { type Schedule, startSchedule } from "./schedule.ts";
@@ -10,7 +11,13 @@ import { onShutdown } from "./shutdown.ts";
 import { oneLine, StartFailure } from "./start-failure.ts";
 import { ensureTable } from "./table.ts";
 
-const running: { engines?: Engines; api?: HttpApi; schedule?: Schedule; eventSources?: EventSources } = {};
+const running: {
+  engines?: Engines;
+  api?: HttpApi;
+  schedule?: Schedule;
+  eventSources?: EventSources;
+  feeds?: Feeds;
+} = {};
 
 async function main(args: readonly string[]): Promise<void> {
   if (args.includes("--help") || args.includes("-h")) {
@@ -35,17 +42,22 @@ async function start(settings: Settings, shutDown: (failure: string) => void): P
   const engines = await openEngines(settings);
   running.engines = engines;
   void engines.ended.then(shutDown);
-  setEnvironment(awsEnvironment(process.env, [settings.dynamodbEndpoint, settings.sqsEndpoint]));
+  const { replicas } = settings;
+  const given = [settings.dynamodbEndpoint, settings.sqsEndpoint, ...replicas.map(({ endpoint }) => endpoint)];
+  setEnvironment(awsEnvironment(process.env, given));
   const [queues] = await Promise.all([
     ensureQueues(engines.sqsEndpoint, settings.tableName),
-    ensureTable(engines.dynamodbEndpoint, settings.tableName),
+    ensureTable(engines.dynamodbEndpoint, settings.tableName, { stream: replicas.length > 0 }),
+    ...replicas.map(({ endpoint, tableName }) => ensureTable(endpoint ?? engines.dynamodbEndpoint, tableName)),
   ]);
   setEnvironment({
     CAIRN_TABLE: settings.tableName,
     CAIRN_COMMAND_QUEUE_URL: queues.commands.url,
     DYNAMODB_ENDPOINT: engines.dynamodbEndpoint,
     SQS_ENDPOINT: engines.sqsEndpoint,
+    CAIRN_REPLICATED: replicas.length > 0 ? "1" : undefined,
   });
+  running.feeds = startFeeds({ ...settings, dynamodbEndpoint: engines.dynamodbEndpoint });
   running.schedule = await startSchedule({ schedules, everySeconds: settings.scheduleSeconds });
   running.eventSources = await startEventSources({ consumers, endpoint: engines.sqsEndpoint, queues });
   running.api = await serve({ routes, port: settings.port });
@@ -63,6 +75,7 @@ function setEnvironment(values: Readonly<Record<string, string | undefined>>): v
 /** First whoever could still ask for something, then what they would ask. */
 async function stop(): Promise<void> {
   await Promise.all([running.api?.close(), running.schedule?.stop(), running.eventSources?.stop()]);
+  await running.feeds?.stop();
   await running.engines?.stop();
 }
 

@@ -23,7 +23,7 @@ const decoded = (image: { readonly [attribute: string]: unknown }): Record<strin
   Object.fromEntries(Object.entries(image).map(([name, value]) => [name, decodedValue(value as AttributeValue)]));
 
 const decodedValue = (value: AttributeValue): AttributeValue => {
-  if (value.B !== undefined) return { B: Buffer.from(value.B as unknown as string, "base64") };
+  if (value.B !== undefined) return { B: new Uint8Array(Buffer.from(value.B as unknown as string, "base64")) };
   if (value.L !== undefined) return { L: value.L.map(decodedValue) };
   if (value.M !== undefined) return { M: decoded(value.M) };
   return value;

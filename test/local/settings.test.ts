@@ -11,6 +11,7 @@ test("the defaults are those of the help", () => {
     dynamodbEndpoint: undefined,
     sqsEndpoint: undefined,
     scheduleSeconds: undefined,
+    replicas: [],
   });
 });
 
@@ -24,10 +25,22 @@ test.each([
   ["SQS_ENDPOINT", "ftp://queues"],
   ["CAIRN_TABLE", "a b"],
   ["CAIRN_SCHEDULE_SECONDS", "often"],
+  ["CAIRN_REPLICAS", "a b"],
+  ["CAIRN_REPLICAS", "one,two,three"],
+  ["CAIRN_REPLICAS", "one,one"],
+  ["CAIRN_REPLICAS", "cairn"],
+  ["CAIRN_REPLICAS", "one@nowhere"],
 ])("%s=%s is refused by name", (name, value) => {
   const read = () => readSettings({ [name]: value });
   expect(read).toThrow(StartFailure);
   expect(read).toThrow(name);
+});
+
+test("replicas are named with where they are", () => {
+  expect(readSettings({ CAIRN_REPLICAS: "one, cairn@http://127.0.0.1:8000/" }).replicas).toEqual([
+    { tableName: "one", endpoint: undefined },
+    { tableName: "cairn", endpoint: "http://127.0.0.1:8000" },
+  ]);
 });
 
 const own = { AWS_ACCESS_KEY_ID: "AKIAREAL", AWS_SECRET_ACCESS_KEY: "real", AWS_PROFILE: "work" };
