@@ -2,10 +2,12 @@ import { writeFileSync } from "node:fs";
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { type ShutDown, shutDown } from "../../shared/commands/store/shutdown.ts";
 import { type StoreContext, storeStatus } from "../../shared/commands/store/status.ts";
+import { REPLICA_TIMEOUT_SECONDS_MAX } from "../../shared/domain/limits.ts";
 import { statusDocument } from "../../shared/domain/store-document.ts";
 import { Failure } from "./failure.ts";
 import { helpText } from "./help.ts";
 import { identifyStores } from "./identify.ts";
+import { joinReplica, leaveAs, promoteStore } from "./membership.ts";
 import { type Place, placeBeside, placeOf } from "./place.ts";
 import { reading } from "./reading.ts";
 import { setCredentials, Tables } from "./tables.ts";
@@ -38,6 +40,27 @@ export const storeCommand = async (args: readonly string[], env: NodeJS.ProcessE
       return onTable(values, env, async (context, place, tables) =>
         showShutdown(await shutDownAll(context, place, tables, values.without ?? []), isJson),
       );
+    case "join":
+      onlyWith(verb, values, ["timeout", ...places]);
+      return onTable(values, env, async (_, place, tables) =>
+        tell(
+          await joinReplica(
+            tables,
+            place,
+            only(rest, "join what? Name the replica's table"),
+            secondsOf(values.timeout),
+          ),
+        ),
+      );
+    case "leave":
+      onlyWith(verb, values, places);
+      return onTable(values, env, async (_, place, tables) =>
+        tell(await leaveAs(tables, place, only(rest, "who leaves? Name a store of the cluster"))),
+      );
+    case "promote":
+      onlyWith(verb, values, places);
+      atMost(rest, 0);
+      return onTable(values, env, async (_, place, tables) => tell(await promoteStore(tables, place)));
     default:
       throw usage(verb === undefined ? "store needs a command" : `unknown command store ${verb}`);
   }
@@ -49,6 +72,7 @@ const options = {
   table: { type: "string" },
   endpoint: { type: "string" },
   region: { type: "string" },
+  timeout: { type: "string" },
   without: { type: "string", multiple: true },
 } as const satisfies ParseArgsConfig["options"];
 
@@ -69,6 +93,25 @@ const usage = (line: string): Failure => new Failure([line], { withHelp: true })
 const onlyWith = (verb: string, values: Values, allowed: readonly (keyof typeof options)[]): void => {
   const [other] = Object.keys(values).filter((name) => !allowed.some((known) => known === name));
   if (other !== undefined) throw usage(`store ${verb} takes no --${other}`);
+};
+
+const only = (rest: readonly string[], missing: string): string => {
+  atMost(rest, 1);
+  const [one] = rest;
+  if (one === undefined) throw usage(missing);
+  return one;
+};
+
+const secondsOf = (text: string | undefined): number | undefined => {
+  if (text === undefined) return undefined;
+  const seconds = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (seconds >= 1 && seconds <= REPLICA_TIMEOUT_SECONDS_MAX) return seconds;
+  throw usage(`--timeout must be a whole number of seconds from 1 to ${REPLICA_TIMEOUT_SECONDS_MAX}, not "${text}"`);
+};
+
+const tell = (text: string): number => {
+  process.stdout.write(text);
+  return 0;
 };
 
 const atMost = (rest: readonly string[], count: number): void => {

@@ -3,6 +3,9 @@ export const helpText = `Usage: npm run -s cairn -- store identify <exported.jso
        npm run -s cairn -- store export [FILE]   [--table NAME] [--endpoint URL | --region REGION]
        npm run -s cairn -- store shutdown        [--table NAME] [--endpoint URL | --region REGION]
                                                  [--without STORE]... [--json]
+       npm run -s cairn -- store join REPLICA[@WHERE] [--timeout SECONDS] [--table NAME] [...]
+       npm run -s cairn -- store leave STORE          [--table NAME] [--endpoint URL | --region REGION]
+       npm run -s cairn -- store promote              [--table NAME] [--endpoint URL | --region REGION]
 
 They read the table itself: the service may be down.
 
@@ -15,6 +18,11 @@ export     The same as a status document, to the file or to the output, for iden
 shutdown   Notes an orderly shutdown in the store and in all of its cluster that are in sync, after the
            service was stopped: they are clean, and equal, until something changes. Every one
            has to be reached, but those named with --without.
+join       Brings a replica's table into the cluster of the table, whose feed must run: it gets all
+           records, and commands wait for it. After SECONDS without it [10] it is given up.
+leave      Takes a replica out of the cluster for good.
+promote    Makes the replica in the table the primary of its cluster, when the old one is lost: every commit
+           of which it has a part is finished, then it may be served.
 
 Where the table is (--table, --endpoint and --region come first):
 

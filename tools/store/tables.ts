@@ -4,28 +4,52 @@ import { awsEnvironment } from "../../local/credentials.ts";
 import { takeDataFolder } from "../../local/data-folder.ts";
 import { StartFailure } from "../../local/start-failure.ts";
 import { startTableEngine } from "../../local/table-engine.ts";
+import type { OpenStore } from "../../shared/commands/replica/members.ts";
 import type { StoreContext } from "../../shared/commands/store/status.ts";
 import { tableClient } from "../../shared/store/client.ts";
 import { DynamoStore } from "../../shared/store/dynamodb.ts";
+import type { WholeStore } from "../../shared/store/port.ts";
 import { Failure } from "./failure.ts";
-import type { Place } from "./place.ts";
+import { type Place, placeBeside } from "./place.ts";
 
 type Remote = Extract<Place["at"], { readonly endpoint: string }>;
 
 /** The tables that a command opens, in one place or several. `close` ends what was begun for them. */
 export class Tables {
   readonly #clients = new Map<string, DynamoDBClient>();
+  readonly #started = new Map<string, string>();
   readonly #engines = new Map<string, Promise<{ readonly endpoint: string; stop(): Promise<void> }>>();
 
   /** The context of a command on that table; nothing is asked of it yet, but a stopped local engine is started. */
   async open({ table, at }: Place): Promise<StoreContext> {
-    const remote = "local" in at ? { endpoint: (await this.#engine(at.local)).endpoint } : at;
+    if ("local" in at) this.#started.set(at.local, (await this.#engine(at.local)).endpoint);
+    const remote = "local" in at ? { endpoint: this.#endpointOf(at.local) } : at;
     return { store: this.#store(table, remote), now: Date.now };
+  }
+
+  /** The same, for what reads a table as a whole. */
+  async openWhole(place: Place): Promise<StoreContext & { readonly store: WholeStore }> {
+    await this.open(place);
+    return { store: this.beside(place)(place), now: Date.now };
+  }
+
+  /** Opens the members of a cluster from the place of one of them, which is open. */
+  beside(own: Place): OpenStore {
+    return (member) => {
+      const { table, at } = placeBeside(own, member);
+      return this.#store(table, "local" in at ? { endpoint: this.#endpointOf(at.local) } : at);
+    };
   }
 
   async close(): Promise<void> {
     for (const client of this.#clients.values()) client.destroy();
     for (const engine of this.#engines.values()) await (await engine.catch(() => undefined))?.stop();
+  }
+
+  #endpointOf(dataDir: string): string {
+    const endpoint = this.#started.get(dataDir);
+    if (endpoint === undefined) throw new Error(`the engine of ${dataDir} was not started`);
+    return endpoint;
   }
 
   #store(table: string, { endpoint, region }: Remote): DynamoStore {

@@ -4,10 +4,11 @@ import { compareSerials, counterDistance } from "../../domain/counter.ts";
 import { REPLICA_TIMEOUT_SECONDS, REPLICAS } from "../../domain/limits.ts";
 import type { Member } from "../../domain/store-status.ts";
 import { unfenceShard } from "../../records/fence.ts";
-import { changesPk, shards } from "../../records/keys.ts";
+import { changesPk, shards, tailShard } from "../../records/keys.ts";
 import { putPulse, stampOf } from "../../records/replication.ts";
 import { type Configuration, changesApplied, setConfiguration, setCounter } from "../../records/store.ts";
-import { Unavailable, type WholeStore } from "../../store/port.ts";
+import { type Store, Unavailable, type WholeStore } from "../../store/port.ts";
+import { namesPages } from "../pages.ts";
 import { ensureStoreId, readCounted, type StoreContext } from "../store/status.ts";
 import { changeConfiguration, Overtaken, readConfiguration } from "./change-configuration.ts";
 import { copyAll } from "./copy.ts";
@@ -89,7 +90,7 @@ const planned = async (
     members: [{ ...primary, storeId, role: "primary", state: "in-sync" }],
     replicaTimeoutSeconds: REPLICA_TIMEOUT_SECONDS,
   };
-  await mayJoin(configuration, member, replica);
+  await mayJoin(context.store, configuration, member, replica);
   return { read: store.configuration, configuration };
 };
 
@@ -115,24 +116,39 @@ const begin = async (
   return begun;
 };
 
-const mayJoin = async (configuration: Configuration, member: Member, replica: WholeStore): Promise<void> => {
+const mayJoin = async (
+  primary: Store,
+  configuration: Configuration,
+  member: Member,
+  replica: WholeStore,
+): Promise<void> => {
   if (configuration.role !== "primary") throw new CannotJoin("the store to join is a replica: promote it first");
   const others = configuration.members.filter(({ storeId, role }) => role === "replica" && storeId !== member.storeId);
   if (others.length >= REPLICAS) throw new CannotJoin(`a cluster has at most ${REPLICAS} replicas`);
   if (configuration.members.some(({ storeId, role }) => role === "primary" && storeId === member.storeId)) {
     throw new CannotJoin("a store cannot be its own replica");
   }
-  const counted = await readCounted({ store: replica, now: Date.now });
-  const known = counted.store.configuration;
-  if (known === null) {
-    if (!counted.isUnused) throw new CannotJoin("the store holds messages of its own: only an empty one can join");
-    return;
-  }
+  const known = await readConfiguration(replica);
+  if (known === null) return mustHoldNothing(primary, replica);
   if (known.clusterId !== configuration.clusterId) {
     throw new CannotJoin(`the store belongs to another cluster, ${known.clusterId}`);
   }
   if (compareSerials(known.configChange, configuration.configChange) > 0 || isSplit(known, configuration)) {
     throw new CannotJoin("the store went on by itself, at least as far as this one: identify which is the one to keep");
+  }
+};
+
+/** What a store holds that was never in a cluster may come from this primary's feed; it must not be anybody else's. */
+const mustHoldNothing = async (primary: Store, replica: Store): Promise<void> => {
+  for (const shard of shards) {
+    for await (const tails of namesPages({ store: replica }, tailShard(shard))) {
+      const there = await primary.readAll(tails.map(({ pk, sk }) => ({ pk: String(pk), sk: String(sk) })));
+      const own = tails.find((_, i) => there[i] === undefined);
+      if (own !== undefined) {
+        const [queue] = String(own.sk).split("#");
+        throw new CannotJoin(`the store has a queue of its own, ${queue}: only one that holds nothing else can join`);
+      }
+    }
   }
 };
 
