@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,16 +8,11 @@ import { endProcesses } from "../../local/processes.ts";
 import { helpText } from "../../local/settings.ts";
 import { tableEnginePids } from "../../local/table-engine.ts";
 import { unique } from "../support/names.ts";
-import { blocks, page, section, tableRows } from "./markdown.ts";
-import { type Shell, startShell } from "./shell.ts";
+import { page, section, tableRows } from "./markdown.ts";
+import { freePort, type Shell, startShell } from "./shell.ts";
+import { answerOf, stepsOf } from "./steps.ts";
 
 const readme = page("README.md");
-
-/** A command of the story, and what the page says that it answers. */
-interface Step {
-  readonly command: string;
-  readonly says: string | undefined;
-}
 
 describe("the README's story", () => {
   /** What the page calls it, and what this run does: the suite may share its table with other runs. */
@@ -46,7 +40,7 @@ describe("the README's story", () => {
   const there = (text: string) => [...names].reduce((changed, [its, own]) => changed.replaceAll(own, its), text);
 
   it("is answered as the page says, the kill included", { timeout: 120_000 }, async () => {
-    const steps = stepsOf(section(readme, "The story"));
+    const steps = stepsOf(section(readme, "The story"), speaks);
     expect(steps.filter(({ command, says }) => speaks(command) && says === undefined)).toEqual([]);
     expect(steps.map(({ command }) => command)).toContain("kill -9 %1");
     for (const { command, says = "" } of steps) {
@@ -79,33 +73,11 @@ describe("the README", () => {
   });
 });
 
-/** Commands in the order of the page. The answers below a block of commands belong to its last ones, line by line. */
-function stepsOf(text: string): readonly Step[] {
-  const steps: Step[] = [];
-  for (const { language, lines } of blocks(text)) {
-    if (language === "sh") {
-      const commands = lines.join("\n").split(/(?<!\\)\n/);
-      steps.push(...commands.map((command) => ({ command, says: undefined })));
-      continue;
-    }
-    const speaking = steps.flatMap(({ command, says }, i) => (says === undefined && speaks(command) ? [i] : []));
-    for (const [i, line] of lines.entries()) {
-      const at = speaking[speaking.length - lines.length + i];
-      const step = at === undefined ? undefined : steps[at];
-      if (at === undefined || step === undefined) throw new Error(`no command answers ${line}`);
-      steps[at] = { ...step, says: line };
-    }
-  }
-  return steps;
-}
-
 const speaks = (command: string): boolean => /^(curl|npm start)/.test(command);
 
 /** The JSON of an answer, its times left open, and of a list of branches only the story's. */
-function answerOf(text: string): unknown {
-  const answer = JSON.parse(text.replaceAll(/"\d{4}-\d\d-\d\dT[\d:.]+Z"/g, '"a time"')) as {
-    branches?: { xid: string }[];
-  };
+function branchesOf(text: string): unknown {
+  const answer = answerOf(text) as { branches?: { xid: string }[] };
   const { branches } = answer;
   return branches === undefined
     ? answer
@@ -114,17 +86,6 @@ function answerOf(text: string): unknown {
 
 /** The JSON of the page; with `…` in it an answer may say more. */
 function expected(says: string): unknown {
-  const said = answerOf(says.replaceAll(/,?…/g, "")) as object;
+  const said = branchesOf(says.replaceAll(/,?…/g, "")) as object;
   return says.includes("…") ? expect.objectContaining(said) : said;
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
 }
