@@ -5,43 +5,46 @@ import type { Place as MemberPlace } from "../../shared/commands/replica/members
 import { CannotPromote, promote } from "../../shared/commands/replica/promote.ts";
 import type { Configuration } from "../../shared/records/store.ts";
 import { Failure } from "./failure.ts";
-import type { Place } from "./place.ts";
-import type { Tables } from "./tables.ts";
+import { onTable } from "./on-table.ts";
+import type { Place, PlaceWanted } from "./place.ts";
 
 /** Brings the store at `replica` (`NAME[@WHERE]`) into the cluster of the one that is meant. */
 export const joinReplica = (
-  tables: Tables,
-  own: Place,
-  replica: string,
-  replicaTimeoutSeconds: number | undefined,
-): Promise<string> =>
-  explained(async () => {
-    const context = await tables.openWhole(own);
-    const configuration = await join(context, tables.beside(own), {
-      primary: memberPlaceOf(own),
-      replica: memberPlaceFrom(replica),
-      ...(replicaTimeoutSeconds !== undefined && { replicaTimeoutSeconds }),
-    });
-    return said(configuration, "joined");
-  });
+  wanted: PlaceWanted,
+  env: NodeJS.ProcessEnv,
+  { replica, timeoutSeconds }: { readonly replica: string; readonly timeoutSeconds: number | undefined },
+): Promise<number> =>
+  onTable(wanted, env, (context, own, tables) =>
+    explained(async () => {
+      const configuration = await join(context, tables.beside(own), {
+        primary: memberPlaceOf(own),
+        replica: memberPlaceFrom(replica),
+        ...(timeoutSeconds !== undefined && { replicaTimeoutSeconds: timeoutSeconds }),
+      });
+      return said(configuration, "joined");
+    }),
+  );
 
-export const leaveAs = (tables: Tables, own: Place, storeId: string): Promise<string> =>
-  explained(async () => {
-    const context = await tables.openWhole(own);
-    return said(await leaveCluster(context, tables.beside(own), storeId), "left");
-  });
+/** Takes the replica with this id out of the cluster. */
+export const leaveAs = (wanted: PlaceWanted, env: NodeJS.ProcessEnv, storeId: string): Promise<number> =>
+  onTable(wanted, env, (context, own, tables) =>
+    explained(async () => said(await leaveCluster(context, tables.beside(own), storeId), "left")),
+  );
 
-export const promoteStore = (tables: Tables, own: Place): Promise<string> =>
-  explained(async () => {
-    const context = await tables.openWhole(own);
-    const { configuration, finished, wasPrimary } = await promote(context, memberPlaceOf(own));
-    if (wasPrimary) return "the store is the primary of its cluster already\n";
-    return `${said(configuration, "promoted")}${finished} commits were looked at, and are whole\n`;
-  });
+/** Makes the replica in the table that is meant the primary. */
+export const promoteStore = (wanted: PlaceWanted, env: NodeJS.ProcessEnv): Promise<number> =>
+  onTable(wanted, env, (context, own) =>
+    explained(async () => {
+      const { configuration, finished, wasPrimary } = await promote(context, memberPlaceOf(own));
+      if (wasPrimary) return "the store is the primary of its cluster already\n";
+      return `${said(configuration, "promoted")}${finished} commits were looked at, and are whole\n`;
+    }),
+  );
 
-const explained = async (work: () => Promise<string>): Promise<string> => {
+const explained = async (work: () => Promise<string>): Promise<number> => {
   try {
-    return await work();
+    process.stdout.write(await work());
+    return 0;
   } catch (error) {
     if (error instanceof CannotJoin || error instanceof CannotLeave || error instanceof CannotPromote) {
       throw new Failure([error.message]);

@@ -1,11 +1,10 @@
 import { readFileSync } from "node:fs";
-import { readStoreStatus } from "../../shared/commands/store/status.ts";
+import { readStoreStatus, type StoreContext } from "../../shared/commands/store/status.ts";
 import { parseStatus } from "../../shared/domain/store-document.ts";
 import type { Candidate } from "../../shared/domain/store-status.ts";
 import { Failure } from "./failure.ts";
-import { type Place, placeFrom } from "./place.ts";
+import { placeFrom } from "./place.ts";
 import { reading } from "./reading.ts";
-import { setCredentials, Tables } from "./tables.ts";
 
 /** A store to choose from, and the argument that named it. */
 export interface Source extends Candidate {
@@ -16,21 +15,14 @@ const TABLE = "table:";
 
 /** Reads all stores, exported ones and tables; throws all that is wrong with any of them. */
 export const readSources = async (args: readonly string[], env: NodeJS.ProcessEnv): Promise<readonly Source[]> => {
-  const places = new Map(args.filter(isTable).map((arg) => [arg, placeFrom(arg.slice(TABLE.length), env)]));
-  if (places.size > 0) setCredentials([...places.values()], env);
-  const tables = new Tables();
+  const tables = await openTables(args.filter(isTable), env);
   try {
-    const read = await Promise.allSettled(
-      args.map(async (arg) => {
-        const place = places.get(arg);
-        return place === undefined ? readFile(arg) : await readTable(tables, arg, place);
-      }),
-    );
+    const read = await Promise.allSettled(args.map(async (arg) => tables?.find(arg)?.() ?? readFile(arg)));
     const problems = read.flatMap((each) => (each.status === "rejected" ? linesOf(each.reason) : []));
     if (problems.length > 0) throw new Failure(problems);
     return read.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
   } finally {
-    await tables.close();
+    await tables?.close();
   }
 };
 
@@ -65,7 +57,23 @@ const jsonOf = (file: string): unknown => {
   }
 };
 
-const readTable = async (tables: Tables, source: string, place: Place): Promise<Source> => {
-  const status = await reading(source, async () => readStoreStatus(await tables.open(place)));
+/** By the argument that names it, how to read a table. Files alone need none of what tables need. */
+const openTables = async (args: readonly string[], env: NodeJS.ProcessEnv) => {
+  if (args.length === 0) return undefined;
+  const { setCredentials, Tables } = await import("./tables.ts");
+  const places = new Map(args.map((arg) => [arg, placeFrom(arg.slice(TABLE.length), env)]));
+  setCredentials([...places.values()], env);
+  const tables = new Tables();
+  return {
+    find(source: string): (() => Promise<Source>) | undefined {
+      const place = places.get(source);
+      return place && (() => readTable(source, () => tables.open(place)));
+    },
+    close: () => tables.close(),
+  };
+};
+
+const readTable = async (source: string, open: () => Promise<StoreContext>): Promise<Source> => {
+  const status = await reading(source, async () => readStoreStatus(await open()));
   return { source, name: status.storeId ?? source.slice(TABLE.length), status };
 };

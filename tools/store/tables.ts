@@ -12,6 +12,9 @@ import type { WholeStore } from "../../shared/store/port.ts";
 import { Failure } from "./failure.ts";
 import { type Place, placeBeside } from "./place.ts";
 
+/** What a command has of a table. */
+export type WholeContext = StoreContext & { readonly store: WholeStore };
+
 type Remote = Extract<Place["at"], { readonly endpoint: string }>;
 
 /** The tables that a command opens, in one place or several. `close` ends what was begun for them. */
@@ -21,16 +24,10 @@ export class Tables {
   readonly #engines = new Map<string, Promise<{ readonly endpoint: string; stop(): Promise<void> }>>();
 
   /** The context of a command on that table; nothing is asked of it yet, but a stopped local engine is started. */
-  async open({ table, at }: Place): Promise<StoreContext> {
+  async open({ table, at }: Place): Promise<WholeContext> {
     if ("local" in at) this.#started.set(at.local, (await this.#engine(at.local)).endpoint);
     const remote = "local" in at ? { endpoint: this.#endpointOf(at.local) } : at;
     return { store: this.#store(table, remote), now: Date.now };
-  }
-
-  /** The same, for what reads a table as a whole. */
-  async openWhole(place: Place): Promise<StoreContext & { readonly store: WholeStore }> {
-    await this.open(place);
-    return { store: this.beside(place)(place), now: Date.now };
   }
 
   /** Opens the members of a cluster from the place of one of them, which is open. */

@@ -1,0 +1,84 @@
+/** What is done on one table, the service's own: its status, an export of it, its shutdown. Each answers the exit code. */
+import { writeFileSync } from "node:fs";
+import { level } from "../../shared/commands/replica/level.ts";
+import { type ShutDown, shutDown } from "../../shared/commands/store/shutdown.ts";
+import { storeStatus } from "../../shared/commands/store/status.ts";
+import { statusDocument } from "../../shared/domain/store-document.ts";
+import { Failure } from "./failure.ts";
+import { type Place, type PlaceWanted, placeBeside, placeOf } from "./place.ts";
+import { reading } from "./reading.ts";
+import { setCredentials, Tables, type WholeContext } from "./tables.ts";
+
+export const showStatus = (wanted: PlaceWanted, env: NodeJS.ProcessEnv, isJson: boolean): Promise<number> =>
+  onTable(wanted, env, async (context) => {
+    const document = statusDocument(await storeStatus(context));
+    process.stdout.write(isJson ? jsonOf(document) : linesOf(document));
+    return 0;
+  });
+
+export const exportStatus = (wanted: PlaceWanted, env: NodeJS.ProcessEnv, file: string | undefined): Promise<number> =>
+  onTable(wanted, env, async (context) => {
+    const json = jsonOf(statusDocument(await storeStatus(context)));
+    if (file === undefined) process.stdout.write(json);
+    else write(file, json);
+    return 0;
+  });
+
+export const shutDownStore = (
+  wanted: PlaceWanted,
+  env: NodeJS.ProcessEnv,
+  { isJson, without }: { readonly isJson: boolean; readonly without: readonly string[] },
+): Promise<number> =>
+  onTable(wanted, env, async (context, own, tables) => {
+    await level(context.store, tables.beside(own), without);
+    const result = await shutDown(context, {
+      without,
+      open: async (member) => (await tables.open(placeBeside(own, member))).store,
+    });
+    process.stdout.write(textOf(result, isJson));
+    return 0;
+  });
+
+/** Runs a command on the one table that is meant. */
+export const onTable = async (
+  wanted: PlaceWanted,
+  env: NodeJS.ProcessEnv,
+  work: (context: WholeContext, place: Place, tables: Tables) => Promise<number>,
+): Promise<number> => {
+  const place = placeOf(wanted, env);
+  setCredentials([place], env);
+  const tables = new Tables();
+  try {
+    return await reading(`table ${place.table}`, async () => work(await tables.open(place), place, tables));
+  } finally {
+    await tables.close();
+  }
+};
+
+const write = (file: string, text: string): void => {
+  try {
+    writeFileSync(file, text);
+  } catch (error) {
+    throw new Failure([`${file} cannot be written: ${error instanceof Error ? error.message : error}`]);
+  }
+};
+
+const textOf = (result: ShutDown, isJson: boolean): string => {
+  if (!result.done) throw new Failure(result.problems);
+  const { shutdownId, leftOut } = result;
+  const stores = result.marked.map(({ storeId, changeCounter }) => ({ storeId, changeCounter: String(changeCounter) }));
+  if (isJson) return jsonOf({ shutdownId, stores, leftOut });
+  const clean = stores.map(({ storeId, changeCounter }) => `${storeId} is clean at ${changeCounter}\n`);
+  const dirty = leftOut.map((storeId) => `${storeId} was left out\n`);
+  return [`shutdown ${shutdownId}\n`, ...clean, ...dirty].join("");
+};
+
+const jsonOf = (document: object): string => `${JSON.stringify(document, null, 2)}\n`;
+
+const linesOf = (document: object): string =>
+  Object.entries(document)
+    .map(([field, value]) => {
+      const text = value === null ? "-" : typeof value === "string" ? value : JSON.stringify(value);
+      return `${field.padEnd(28)}${text}\n`;
+    })
+    .join("");
