@@ -4,15 +4,15 @@ import { compareSerials, counterDistance } from "../../domain/counter.ts";
 import { REPLICA_TIMEOUT_SECONDS, REPLICAS } from "../../domain/limits.ts";
 import type { Member } from "../../domain/store-status.ts";
 import { unfenceShard } from "../../records/fence.ts";
-import { changesPk, shards, tailShard } from "../../records/keys.ts";
+import { changesPk, shards } from "../../records/keys.ts";
 import { putPulse, stampOf } from "../../records/replication.ts";
 import { type Configuration, changesApplied, setConfiguration, setCounter } from "../../records/store.ts";
 import { type Store, Unavailable, type WholeStore } from "../../store/port.ts";
-import { namesPages } from "../pages.ts";
 import { ensureStoreId, readCounted, type StoreContext } from "../store/status.ts";
 import { changeConfiguration, Overtaken, readConfiguration } from "./change-configuration.ts";
 import { copyAll } from "./copy.ts";
 import { type OpenStore, type Place, withMember } from "./members.ts";
+import { hasOwnQueues } from "./own-queues.ts";
 
 /** A change is counted a moment before it is made: after so long those that were under way are made, in ms. */
 const UNDER_WAY_MS = 5_000;
@@ -90,7 +90,7 @@ const planned = async (
     members: [{ ...primary, storeId, role: "primary", state: "in-sync" }],
     replicaTimeoutSeconds: REPLICA_TIMEOUT_SECONDS,
   };
-  await mayJoin(context.store, configuration, member, replica);
+  await mayJoin({ store: context.store, configuration }, member, replica);
   return { read: store.configuration, configuration };
 };
 
@@ -116,20 +116,22 @@ const begin = async (
   return begun;
 };
 
-const mayJoin = async (
-  primary: Store,
-  configuration: Configuration,
-  member: Member,
-  replica: WholeStore,
-): Promise<void> => {
+const mayJoin = async (primary: PrimaryToJoin, member: Member, replica: WholeStore): Promise<void> => {
+  const { configuration, store } = primary;
   if (configuration.role !== "primary") throw new CannotJoin("the store to join is a replica: promote it first");
   const others = configuration.members.filter(({ storeId, role }) => role === "replica" && storeId !== member.storeId);
   if (others.length >= REPLICAS) throw new CannotJoin(`a cluster has at most ${REPLICAS} replicas`);
   if (configuration.members.some(({ storeId, role }) => role === "primary" && storeId === member.storeId)) {
     throw new CannotJoin("a store cannot be its own replica");
   }
-  const known = await readConfiguration(replica);
-  if (known === null) return mustHoldNothing(primary, replica);
+  const counted = await readCounted({ store: replica, now: Date.now });
+  const known = counted.store.configuration;
+  if (known === null) {
+    // Its feed may run before it joins: then it has some of the primary's queues.
+    const isFed = counted.store.buried === null && counted.store.base === 0n;
+    if (counted.isUnused || (isFed && !(await hasOwnQueues(replica, store)))) return;
+    throw new CannotJoin("the store holds messages of its own: only an empty one can join");
+  }
   if (known.clusterId !== configuration.clusterId) {
     throw new CannotJoin(`the store belongs to another cluster, ${known.clusterId}`);
   }
@@ -138,19 +140,10 @@ const mayJoin = async (
   }
 };
 
-/** What a store holds that was never in a cluster may come from this primary's feed; it must not be anybody else's. */
-const mustHoldNothing = async (primary: Store, replica: Store): Promise<void> => {
-  for (const shard of shards) {
-    for await (const tails of namesPages({ store: replica }, tailShard(shard))) {
-      const there = await primary.readAll(tails.map(({ pk, sk }) => ({ pk: String(pk), sk: String(sk) })));
-      const own = tails.find((_, i) => there[i] === undefined);
-      if (own !== undefined) {
-        const [queue] = String(own.sk).split("#");
-        throw new CannotJoin(`the store has a queue of its own, ${queue}: only one that holds nothing else can join`);
-      }
-    }
-  }
-};
+interface PrimaryToJoin {
+  readonly store: Store;
+  readonly configuration: Configuration;
+}
 
 /** Both made the same change, each alone. */
 const isSplit = (known: Configuration, configuration: Configuration): boolean =>
