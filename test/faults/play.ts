@@ -195,8 +195,8 @@ const withWorkers = async <T>({ lane }: Context, sent: Promise<T>, injection?: I
 const LOOKS_MS = 3;
 
 /** A purge, a redrive or a recovery whose time was over, or that met what it could not do, says so: it is to be sent again. */
-const isPartly = ({ problem, body }: Answer<unknown>): boolean => {
-  const { more, recovery } = (problem === undefined ? (body ?? {}) : {}) as {
+const isPartly = (answer: Answer<unknown>): boolean => {
+  const { more, recovery } = (answer.problem === undefined ? (answer.body ?? {}) : {}) as {
     readonly more?: boolean;
     readonly recovery?: { readonly more?: boolean };
   };
