@@ -24,6 +24,7 @@ import { type Loaded, loadBundle } from "./bundle.ts";
 import { type Client, client } from "./client.ts";
 import { type Queued, QueuesUnderTest } from "./queues.ts";
 import { type RequestScope, Scope } from "./request-scope.ts";
+import { connectOver, Wire } from "./wire.ts";
 import { type Deliveries, runWorkers } from "./workers.ts";
 
 /** One call of the SDK, as the product makes it. */
@@ -92,6 +93,8 @@ export function useInProcessService(): InProcessService {
   let queueEngine: Engine | undefined;
   let queues: QueuesUnderTest | undefined;
   let table: DynamoDBClient | undefined;
+  // An endpoint of somebody's gets what the SDK sends it.
+  let wire: Wire | undefined;
   let tableName = "";
   let tables = 0;
   const processes = new Map<string, Process>();
@@ -117,6 +120,8 @@ export function useInProcessService(): InProcessService {
     process.env.SQS_ENDPOINT = queueEngine?.endpoint ?? givenQueues ?? "";
     queues = new QueuesUnderTest(process.env.SQS_ENDPOINT);
     table = tableClient(endpoint);
+    wire = given === undefined && givenQueues === undefined ? new Wire() : undefined;
+    if (wire !== undefined) connectOver(wire, table);
     passedMs = 0;
     Date.now = () => realNow() + (scopes.getStore()?.clockMs() ?? 0);
     await newTable();
@@ -126,6 +131,7 @@ export function useInProcessService(): InProcessService {
     await Promise.all([...processes.values()].map((one) => one.close()));
     table?.destroy();
     queues?.destroy();
+    wire?.close();
     await Promise.all([engine?.stop(), queueEngine?.stop()]);
     await rm(dataDir, { recursive: true, force: true });
     if (engine !== undefined) delete process.env.DYNAMODB_ENDPOINT;
@@ -142,7 +148,7 @@ export function useInProcessService(): InProcessService {
     async process(name) {
       const known = processes.get(name);
       if (known !== undefined) return known;
-      const started = new Process(name, tableName, queuesThere());
+      const started = new Process(name, tableName, queuesThere(), wire);
       processes.set(name, started);
       await started.listen();
       return started;
@@ -183,11 +189,13 @@ class Process implements InProcess {
   #api: HttpApi | undefined;
   #memory: Memory | undefined;
   readonly #queues: QueuesUnderTest;
+  readonly #wire: Wire | undefined;
 
-  constructor(name: string, table: string, queues: QueuesUnderTest) {
+  constructor(name: string, table: string, queues: QueuesUnderTest, wire: Wire | undefined) {
     this.#name = name;
     this.#table = table;
     this.#queues = queues;
+    this.#wire = wire;
     this.client = client(() => this.baseUrl);
   }
 
@@ -216,6 +224,10 @@ class Process implements InProcess {
     const queues = await this.#queues.of(table);
     this.#memory = { ...(await loadBundle(table, queues.commands.url)), requests: new Set(), queues, started: 0 };
     const { connection, queueConnection } = this.#memory;
+    if (this.#wire !== undefined) {
+      connectOver(this.#wire, connection);
+      connectOver(this.#wire, queueConnection as unknown as DynamoDBClient);
+    }
     this.#intercept(connection.middlewareStack);
     // A stack like the other: only the commands that pass through it have other types.
     this.#intercept(queueConnection.middlewareStack as unknown as Stack);
