@@ -2,13 +2,19 @@ import { existsSync } from "node:fs";
 import { Server } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import type { FauxqsServer } from "fauxqs";
 import type { Engine } from "./table-engine.ts";
+
+export interface QueueEngine extends Engine {
+  /** The engine itself, for whoever shares its process. */
+  readonly server: Pick<FauxqsServer, "createQueue" | "deleteQueue" | "inspectQueue" | "sendMessage">;
+}
 
 /**
  * Starts fauxqs inside this process on a free port, its file in `dataDir`, which the caller has to itself. Without one
  * it keeps what it holds in memory.
  */
-export async function startQueueEngine(dataDir?: string): Promise<Engine> {
+export async function startQueueEngine(dataDir?: string): Promise<QueueEngine> {
   const { startFauxqs } = await import("fauxqs");
   const folder = dataDir === undefined ? undefined : join(dataDir, "queues");
   if (folder !== undefined) showAll(join(folder, "fauxqs.db"));
@@ -19,6 +25,7 @@ export async function startQueueEngine(dataDir?: string): Promise<Engine> {
     endpoint: `http://127.0.0.1:${server.port}`,
     // It lives and dies with this process.
     ended: new Promise(() => {}),
+    server,
     stop: () => server.stop(),
   };
 }

@@ -14,7 +14,7 @@ import { awsEnvironment } from "../../local/credentials.ts";
 import { contextOf } from "../../local/handlers.ts";
 import { problemBody, timedOut } from "../../local/http/problem.ts";
 import { type HttpApi, serve } from "../../local/http/serve.ts";
-import { startQueueEngine } from "../../local/queue-engine.ts";
+import { type QueueEngine, startQueueEngine } from "../../local/queue-engine.ts";
 import { queueEvent, undoneOf } from "../../local/queue-event.ts";
 import type { LocalQueues } from "../../local/queues.ts";
 import { ensureTable } from "../../local/table.ts";
@@ -90,7 +90,7 @@ export function useInProcessService(): InProcessService {
   let dataDir = "";
   let endpoint = "";
   let engine: Engine | undefined;
-  let queueEngine: Engine | undefined;
+  let queueEngine: QueueEngine | undefined;
   let queues: QueuesUnderTest | undefined;
   let table: DynamoDBClient | undefined;
   // An endpoint of somebody's gets what the SDK sends it.
@@ -118,10 +118,13 @@ export function useInProcessService(): InProcessService {
     process.env.DYNAMODB_ENDPOINT = endpoint;
     queueEngine = givenQueues === undefined ? await startQueueEngine() : undefined;
     process.env.SQS_ENDPOINT = queueEngine?.endpoint ?? givenQueues ?? "";
-    queues = new QueuesUnderTest(process.env.SQS_ENDPOINT);
+    queues = new QueuesUnderTest(process.env.SQS_ENDPOINT, queueEngine?.server);
     table = tableClient(endpoint);
     wire = given === undefined && givenQueues === undefined ? new Wire() : undefined;
-    if (wire !== undefined) connectOver(wire, table);
+    if (wire !== undefined) {
+      connectOver(wire, table);
+      connectOver(wire, queues.client as unknown as DynamoDBClient);
+    }
     passedMs = 0;
     Date.now = () => realNow() + (scopes.getStore()?.clockMs() ?? 0);
     await newTable();

@@ -8,6 +8,7 @@ import {
   SQSClient,
 } from "@aws-sdk/client-sqs";
 import type { QueueName } from "../../cdk/queue.ts";
+import type { QueueEngine } from "../../local/queue-engine.ts";
 import { ensureQueues, type LocalQueue, type LocalQueues } from "../../local/queues.ts";
 
 /** A message as it lies in the command queue; group and id as the product made them. */
@@ -20,15 +21,36 @@ export interface Queued {
 /** Longer than any test: what was taken comes back when the test says so. */
 const OUT_OF_SIGHT_SECONDS = 43_200;
 
+/** Attributes that a queue is made with, beside where its failed messages go. */
+const GIVEN = [
+  "FifoQueue",
+  "ContentBasedDeduplication",
+  "DeduplicationScope",
+  "FifoThroughputLimit",
+  "VisibilityTimeout",
+  "MessageRetentionPeriod",
+] as const;
+
+/**
+ * Where the engine is one of this process, what the product does not do itself goes to it without a request: a look whether a
+ * queue is empty, queues made anew, messages put back.
+ */
 export class QueuesUnderTest {
   readonly #client: SQSClient;
   readonly #endpoint: string;
+  readonly #engine: QueueEngine["server"] | undefined;
   readonly #byTable = new Map<string, Promise<LocalQueues>>();
   #made = 0;
 
-  constructor(endpoint: string) {
+  constructor(endpoint: string, engine?: QueueEngine["server"]) {
     this.#endpoint = endpoint;
+    this.#engine = engine;
     this.#client = new SQSClient({ endpoint });
+  }
+
+  /** The connection that no fault touches. */
+  get client(): SQSClient {
+    return this.#client;
   }
 
   destroy(): void {
@@ -43,9 +65,37 @@ export class QueuesUnderTest {
   /** Empty queues, which know no id that was sent before; processes use them from their next restart on. */
   renew(table: string): Promise<LocalQueues> {
     this.#made += 1;
-    const made = ensureQueues(this.#endpoint, `${table}-${this.#made}`);
+    const before = this.#byTable.get(table);
+    const made =
+      before === undefined || this.#engine === undefined
+        ? ensureQueues(this.#endpoint, `${table}-${this.#made}`)
+        : before.then((queues) => this.#likeThese(queues));
     this.#byTable.set(table, made);
     return made;
+  }
+
+  /** Others in place of these. */
+  #likeThese(queues: LocalQueues): LocalQueues {
+    const failed = this.#like(queues["failed-commands"]);
+    return { "failed-commands": failed, commands: this.#like(queues.commands, failed.arn) };
+  }
+
+  #like(queue: LocalQueue, failedArn?: string): LocalQueue {
+    const engine = this.#engine;
+    const name = nameOf(queue);
+    const { attributes: all } = engine?.inspectQueue(name) ?? {};
+    if (engine === undefined || all === undefined) throw new Error(`there is no queue ${name}`);
+    const attributes: Record<string, string> = {};
+    for (const given of GIVEN) attributes[given] = all[given] ?? "";
+    if (failedArn !== undefined) {
+      const policy: object = JSON.parse(all.RedrivePolicy ?? "{}");
+      attributes.RedrivePolicy = JSON.stringify({ ...policy, deadLetterTargetArn: failedArn });
+    }
+    engine.deleteQueue(name);
+    const { queueUrl, queueArn } = engine.createQueue(name.replace(/^(?:renewed-\d+-)?/, `renewed-${this.#made}-`), {
+      attributes,
+    });
+    return { url: `${this.#endpoint}${new URL(queueUrl).pathname}`, arn: queueArn };
   }
 
   /** Takes everything out of the command queue, or out of the other one. */
@@ -65,12 +115,17 @@ export class QueuesUnderTest {
   async fill(table: string, messages: readonly Queued[], name: QueueName = "commands"): Promise<void> {
     const queue = (await this.of(table))[name];
     for (const { group, id, body } of messages) {
+      if (this.#engine !== undefined) {
+        this.#engine.sendMessage(nameOf(queue), body, { messageGroupId: group, messageDeduplicationId: id });
+        continue;
+      }
       const names = { MessageGroupId: group, MessageDeduplicationId: id };
       await this.#client.send(new SendMessageCommand({ QueueUrl: queue.url, MessageBody: body, ...names }));
     }
   }
 
   async receive(queue: LocalQueue, count: number): Promise<readonly Message[]> {
+    if (this.#engine?.inspectQueue(nameOf(queue))?.messages.ready.length === 0) return [];
     const { Messages = [] } = await this.#client.send(
       new ReceiveMessageCommand({
         QueueUrl: queue.url,
@@ -98,3 +153,5 @@ export class QueuesUnderTest {
     );
   }
 }
+
+const nameOf = ({ url }: LocalQueue): string => url.slice(url.lastIndexOf("/") + 1);
