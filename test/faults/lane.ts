@@ -22,6 +22,7 @@ export class Lane {
   readonly #service: InProcessService;
   readonly #table: string;
   #past: Promise<string> | undefined;
+  #left: readonly StoredRecord[] | undefined;
 
   private constructor(service: InProcessService, process: InProcess, table: string) {
     this.#service = service;
@@ -74,6 +75,7 @@ export class Lane {
   /** Makes the scene of an operation, on a table without records, and keeps every state on the way to it. */
   async record(operation: Operation): Promise<Recorded> {
     this.process.aheadMs = 0;
+    this.#left = undefined;
     await restore(this.#service.table, this.#table, []);
     await this.#service.queues.renew(this.#table);
     await this.process.restart();
@@ -92,10 +94,17 @@ export class Lane {
 
   /** The scene once more, in a process that has just started, at the time at which the scene was made. */
   async show(recorded: Recorded): Promise<void> {
-    await restore(this.#service.table, this.#table, recorded.records);
+    const found = this.#left;
+    this.#left = undefined;
+    await restore(this.#service.table, this.#table, recorded.records, found);
     if (recorded.scene.line !== undefined) await this.fillQueues(recorded.queued);
     this.process.aheadMs = recorded.nowMs - this.#service.now();
     await this.process.restart();
+  }
+
+  /** The case is over, and these are the table's records: they need not be read again. */
+  left(records: readonly StoredRecord[]): void {
+    this.#left = records;
   }
 
   /** New queues, for a process that is about to start, which know nothing of what was sent before. */

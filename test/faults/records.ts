@@ -29,14 +29,15 @@ export const recordsOf = async (client: DynamoDBClient, table: string): Promise<
   return records;
 };
 
-/** Makes a table hold these records and no others. */
+/** Makes a table hold these records and no others. `known`: what it holds now. */
 export const restore = async (
   client: DynamoDBClient,
   table: string,
   records: readonly StoredRecord[],
+  known?: readonly StoredRecord[],
 ): Promise<void> => {
   const kept = new Set(records.map(keyOf));
-  const found = await recordsOf(client, table);
+  const found = known ?? (await recordsOf(client, table));
   const same = new Set(found.map(textOfRecord));
   await remove(
     client,
@@ -75,7 +76,17 @@ const keyAttributes = (record: StoredRecord): Record<string, AttributeValue> =>
   );
 
 /** A record as text that is equal when the record is: a map's fields have no order of their own. */
-export const textOfRecord = (record: StoredRecord): string =>
+export const textOfRecord = (record: StoredRecord): string => {
+  const known = texts.get(record);
+  if (known !== undefined) return known;
+  const text = textFor(record);
+  texts.set(record, text);
+  return text;
+};
+
+const texts = new WeakMap<StoredRecord, string>();
+
+const textFor = (record: StoredRecord): string =>
   `${keyOf(record)} ${JSON.stringify(record, (_, inner: unknown) => {
     if (inner instanceof Uint8Array) return Buffer.from(inner).toString("latin1");
     const isMap = typeof inner === "object" && inner !== null && !Array.isArray(inner);
