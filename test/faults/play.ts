@@ -97,13 +97,13 @@ const play = async (context: Context, script: Script, injection: Injection): Pro
 
 /**
  * A crash leaves the table and the queues, nothing else: what follows one state follows it whenever it is left again, and
- * is played once. Not where a call is still to land. `CRASH=each` plays it each time.
+ * is played once. Not where a call is still to land. Without a line nobody takes anything out of the queues: what was sent
+ * there changes nothing. `CRASH=each` plays it each time.
  */
 const endOf = async (context: Context, after: readonly Step[], injection: Injection): Promise<End> => {
   const { lane, recorded, ends } = context;
   const hasLine = recorded.scene.line !== undefined;
-  if (isEach || !injection.isOver || (!hasLine && injection.calls.some(isSend)))
-    return playEnd(context, after, injection);
+  if (isEach || !injection.isOver) return playEnd(context, after, injection);
   const queued = hasLine ? await lane.drainQueues() : {};
   const records = await lane.records();
   const key = [
@@ -148,8 +148,7 @@ const playEnd = async (context: Context, after: readonly Step[], injection: Inje
     if (scene.line !== undefined) await goOn(context, "once");
   }
   const also = await tellOf(context);
-  const seen =
-    recorded.operation.isLarge === true ? await lookAtLarge(context) : await lookAtAll(context, scene.look);
+  const seen = recorded.operation.isLarge === true ? await lookAtLarge(context) : await lookAtAll(context, scene.look);
   return { told: answer, peek, also, seen, left: kindsOf((await lane.records()).map(keyOf)), restless };
 };
 
