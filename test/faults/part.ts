@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { useInProcessService } from "../support/in-process.ts";
 import { keepDraws } from "./draws.ts";
-import { sumUp } from "./figures.ts";
-import { Matrix, type Result } from "./matrix.ts";
-import { nameOf, type Operation } from "./operation.ts";
+import { claim, closeLedger, type Entry, enter, entryOf, openLedger } from "./ledger.ts";
+import { Matrix } from "./matrix.ts";
+import { isWork, nameOf, type Operation } from "./operation.ts";
 import { all } from "./operations/all.ts";
-import { isThorough, LANES, only, PARTS, SMOKE, TIMEOUT_MS } from "./settings.ts";
+import { isThorough, LANES, only, PARTS, SMOKE, seed, TIMEOUT_MS } from "./settings.ts";
 
 /** Some at once, so that no lane waits for the last answer of one. */
 const TRACKS = 6;
@@ -14,53 +14,73 @@ const TRACKS = 6;
 const isWanted = (name: string): boolean =>
   only === undefined ? isThorough || SMOKE.includes(name) : name.includes(only);
 
-/** The longest first: the others fill what they leave of the time. */
-const wanted: readonly Operation[] = all
-  .filter((operation) => isWanted(nameOf(operation)))
-  .toSorted((a, b) => Number(b.isLarge === true) - Number(a.isLarge === true));
+/** The more it takes the greater. */
+const weightOf = (operation: Operation): number =>
+  operation.isLarge === true ? 2 : Number(isWork(operation) || operation.route.startsWith("schedule/"));
 
-/** The tests of the part of that number, from 0. */
+interface Numbered {
+  readonly number: number;
+  readonly operation: Operation;
+}
+
+/** The longest first: the others fill what they leave of the time. */
+const wanted: readonly Numbered[] = all
+  .filter((operation) => isWanted(nameOf(operation)))
+  .toSorted((a, b) => weightOf(b) - weightOf(a))
+  .map((operation, number) => ({ number, operation }));
+
+const isOf = (part: number, { number }: Numbered): boolean => number % PARTS === part;
+
+/** The tests of the part of that number, from 0. Who is done with the own operations plays those that others have not begun. */
 export const playPart = (part: number): void => {
   const service = useInProcessService();
-  const operations = wanted.filter((_, i) => i % PARTS === part);
-  const results = new Map<string, Promise<Result>>();
+  const own = wanted.filter((each) => isOf(part, each));
   let endDraws = () => {};
+  let played: Promise<unknown> = Promise.resolve();
   beforeAll(() => {
     endDraws = keepDraws();
+    openLedger();
     const matrix = new Matrix(service, LANES);
-    const tracks: Promise<unknown>[] = Array.from({ length: TRACKS }, async () => undefined);
-    for (const [i, operation] of operations.entries()) {
-      const result = tracks[i % TRACKS]?.then(() => matrix.run(operation));
-      if (result === undefined) throw new Error("every operation has a track");
-      tracks[i % TRACKS] = result.catch(() => undefined);
-      results.set(nameOf(operation), result);
-    }
+    const left = [...own, ...wanted.filter((each) => !isOf(part, each)).reverse()];
+    const track = async () => {
+      for (let next = left.shift(); next !== undefined; next = left.shift()) {
+        if (claim(next.number)) enter(next.number, await entryFor(matrix, next.operation));
+      }
+    };
+    played = Promise.all(Array.from({ length: TRACKS }, track));
   });
   afterAll(async () => {
+    await played;
     endDraws();
-    const sum = sumUp(part, { operations: operations.length, ...(await figuresOf(results)) });
-    if (sum !== undefined) console.log(`crash matrix: ${sum}`);
-  });
-  test.for(operations.map(nameOf))(
-    "whatever happens to a call of the SDK, the operation is done once or not at all: %s",
+    const entries = closeLedger(part);
+    if (entries !== undefined) console.log(`crash matrix: ${figuresOf(entries)}`);
+  }, TIMEOUT_MS);
+  test.for(own.map(({ number, operation }) => ({ number, name: nameOf(operation) })))(
+    "whatever happens to a call of the SDK, the operation is done once or not at all: $name",
     { timeout: TIMEOUT_MS },
-    async (name) => {
-      const result = await results.get(name);
+    async ({ number }) => {
+      const entry = await entryOf(number);
       // A message of its own: a comparison would show the first line.
-      if (result === undefined || result.failures.length > 0) throw new Error(result?.failures.join("\n\n"));
-      expect(result.missed, "calls that no case struck").toEqual([]);
+      if ("error" in entry) throw new Error(entry.error);
+      if (entry.failures.length > 0) throw new Error(entry.failures.join("\n\n"));
+      expect(entry.missed, "calls that no case struck").toEqual([]);
     },
   );
 };
 
-const figuresOf = async (results: ReadonlyMap<string, Promise<Result>>) => {
-  const done = (await Promise.allSettled(results.values())).flatMap((each) =>
-    each.status === "fulfilled" ? [each.value] : [],
-  );
-  const sum = (of: (result: Result) => number) => done.reduce((total, result) => total + of(result), 0);
-  return {
-    calls: sum((each) => each.calls),
-    cases: sum((each) => each.cases),
-    failed: sum((each) => each.failures.length),
-  };
+const entryFor = async (matrix: Matrix, operation: Operation): Promise<Entry> => {
+  try {
+    return await matrix.run(operation);
+  } catch (error) {
+    return { error: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  }
+};
+
+const figuresOf = (entries: readonly Entry[]): string => {
+  const results = entries.flatMap((entry) => ("error" in entry ? [] : [entry]));
+  const sum = (of: (result: (typeof results)[number]) => number) =>
+    results.reduce((total, each) => total + of(each), 0);
+  const [calls, cases] = [sum((each) => each.calls), sum((each) => each.cases)];
+  const survived = cases - sum((each) => each.failures.length);
+  return `${entries.length} operations, ${calls} calls, ${cases} cases, ${survived} survived (seed ${seed})`;
 };

@@ -220,6 +220,8 @@ const recover = async ({ lane, recorded }: Context, isTwice: boolean): Promise<r
   const { client } = lane.process;
   if (recorded.scene.line !== undefined) {
     await goOn({ lane }, isTwice ? "twice at once" : "once");
+    // A command that deleted a queue is done: what it left there is swept by the schedule.
+    if (recorded.scene.look.isSwept === true) await lane.process.runSchedule();
     return [];
   }
   // A schedule that was cut off runs again a minute later.
