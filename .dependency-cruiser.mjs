@@ -12,7 +12,7 @@ const transport = "^shared/transport/";
 const awsSdk = "^node_modules/@aws-sdk/";
 const awsLambdaTypes = "^node_modules/@types/aws-lambda/";
 /** The verbs know the table and the command queue by their ports only. */
-const ports = "^shared/(store|transport)/port\\.ts$";
+const ports = "^shared/(store|store/replication|transport)/port\\.ts$";
 /** Files that stand alone in shared/: the environment and the wiring, the version. */
 const alone = "^shared/[^/]+\\.ts$";
 /** Packages and modules of Node, for folders that run outside Lambda. */

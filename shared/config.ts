@@ -1,6 +1,5 @@
 /** The environment, read once a process, and the context that each call gets from it. */
 
-import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { Context } from "./commands/context.ts";
 import { Router } from "./commands/exchanges/router.ts";
 import { KnownCluster } from "./commands/replica/known-cluster.ts";
@@ -26,7 +25,7 @@ export const client = tableClient(process.env.DYNAMODB_ENDPOINT);
 export const queueClient = commandQueueClient(process.env.SQS_ENDPOINT);
 
 /** Connections to the tables of replicas, one for each place. */
-const connections = new Map<string, DynamoDBClient>();
+const connections = new Map<string, ReturnType<typeof tableClient>>();
 
 const openMember: OpenStore = ({ table, endpoint = process.env.DYNAMODB_ENDPOINT, region }) => {
   const name = `${endpoint} ${region}`;
