@@ -1,12 +1,13 @@
 import { fileURLToPath } from "node:url";
-import { Duration, RemovalPolicy, Validations } from "aws-cdk-lib";
+import { Duration, RemovalPolicy, Stack, Validations } from "aws-cdk-lib";
 import type { TableV2 } from "aws-cdk-lib/aws-dynamodb";
-import { Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { Grant, type IGrantable, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { Architecture, LoggingFormat, Runtime, Tracing } from "aws-cdk-lib/aws-lambda";
 import { LogLevel, NodejsFunction, OutputFormat } from "aws-cdk-lib/aws-lambda-nodejs";
 import { LogGroup, RetentionDays } from "aws-cdk-lib/aws-logs";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
+import type { Replica } from "../replicas.ts";
 import type { TableAccess } from "../routes.ts";
 
 export interface HandlerFunctionProps {
@@ -17,6 +18,10 @@ export interface HandlerFunctionProps {
   readonly tableAccess: TableAccess;
   /** The queue it may send to, if it may. */
   readonly commandQueue?: IQueue | undefined;
+  /** Whoever may read or write the table waits for these, and tells them of changes of the cluster. */
+  readonly replicas?: readonly Replica[];
+  /** More of it. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 const projectRoot = fileURLToPath(new URL("../../", import.meta.url));
@@ -36,6 +41,20 @@ export const writeActions: readonly string[] = [
   "dynamodb:ConditionCheckItem",
 ];
 
+/** What it takes to tell a replica of a change of the cluster. */
+const tellingActions: readonly string[] = ["dynamodb:PutItem", "dynamodb:UpdateItem"];
+
+/** Of the account's own table in another region. */
+export function grantOnReplica(
+  scope: Construct,
+  grantee: IGrantable,
+  { region, tableName }: Replica,
+  actions: readonly string[],
+): void {
+  const name = { service: "dynamodb", region, resource: "table", resourceName: tableName };
+  Grant.addToPrincipal({ grantee, actions: [...actions], resourceArns: [Stack.of(scope).formatArn(name)] });
+}
+
 /** One function with a role and a log group of its own, bundled from one file of `lambdas/`. */
 export class HandlerFunction extends Construct {
   readonly function: NodejsFunction;
@@ -53,6 +72,8 @@ export class HandlerFunction extends Construct {
     const actions = tableActions(props.tableAccess);
     if (actions.length > 0) props.table.grant(role, ...actions);
     props.commandQueue?.grant(role, "sqs:SendMessage");
+    const replicas = actions.length > 0 ? (props.replicas ?? []) : [];
+    for (const replica of replicas) grantOnReplica(this, role, replica, [...readActions, ...tellingActions]);
 
     this.function = new NodejsFunction(this, "Function", {
       entry: `${projectRoot}lambdas/${props.lambda}.ts`,
@@ -70,6 +91,8 @@ export class HandlerFunction extends Construct {
       environment: {
         CAIRN_TABLE: props.table.tableName,
         ...(props.commandQueue !== undefined && { CAIRN_COMMAND_QUEUE_URL: props.commandQueue.queueUrl }),
+        ...(props.replicas !== undefined && props.replicas.length > 0 && { CAIRN_REPLICATED: "1" }),
+        ...props.environment,
       },
       awsSdkConnectionReuse: false,
       bundling: {

@@ -4,6 +4,7 @@ import { Rule, Schedule } from "aws-cdk-lib/aws-events";
 import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
+import type { Replica } from "../replicas.ts";
 import type { ScheduledFunction } from "../routes.ts";
 import { HandlerFunction } from "./handler-function.ts";
 
@@ -11,11 +12,12 @@ export interface ScheduledHandlerProps {
   readonly schedule: ScheduledFunction;
   readonly table: TableV2;
   readonly commandQueue: IQueue;
+  readonly replicas: readonly Replica[];
 }
 
 /** A function that a clock calls. A lost or failed run is not repeated: the next one does the same work. */
 export class ScheduledHandler extends Construct {
-  constructor(scope: Construct, id: string, { schedule, table, commandQueue }: ScheduledHandlerProps) {
+  constructor(scope: Construct, id: string, { schedule, table, commandQueue, replicas }: ScheduledHandlerProps) {
     super(scope, id);
     const rate = Duration.minutes(schedule.rateMinutes);
     const handler = new HandlerFunction(this, "Handler", {
@@ -23,6 +25,7 @@ export class ScheduledHandler extends Construct {
       description: `Every ${rate.toHumanString()}: ${schedule.lambda}`,
       table,
       tableAccess: "write",
+      replicas,
       ...(schedule.sends && { commandQueue }),
     });
     handler.function.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: rate });

@@ -3,6 +3,7 @@ import { Queue } from "aws-cdk-lib/aws-sqs";
 import { AwsSolutionsChecks } from "cdk-nag";
 import type { IConstruct } from "constructs";
 import { describe, expect, test } from "vitest";
+import { replicasIn } from "../../cdk/replicas.ts";
 import { testApp } from "./synthesized.ts";
 
 /** Rule ids with the resources that break them, leaving out acknowledged ones. */
@@ -25,6 +26,7 @@ function acknowledgements(root: IConstruct): readonly (readonly [id: string, rea
 describe("the AwsSolutions rule pack", () => {
   test("finds nothing that is not acknowledged", () => {
     expect(findings(testApp().app)).toEqual([]);
+    expect(findings(testApp(replicasIn("eu-west-1,us-east-1")).app)).toEqual([]);
   });
 
   test("does look: an unencrypted queue is found", () => {

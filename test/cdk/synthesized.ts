@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { App } from "aws-cdk-lib";
 import { Template } from "aws-cdk-lib/assertions";
+import { ReplicaStack } from "../../cdk/replica-stack.ts";
+import type { Replica } from "../../cdk/replicas.ts";
 import { CairnStack } from "../../cdk/stack.ts";
 
 /** One CloudFormation resource of the synthesized template. */
@@ -10,11 +12,19 @@ export interface Resource {
   readonly DeletionPolicy?: string;
 }
 
+export interface TestApp {
+  readonly app: App;
+  readonly stack: CairnStack;
+  readonly replicaStacks: readonly ReplicaStack[];
+}
+
 /** The app as `cdk.json` configures it, but without bundling, which no assertion on the template needs. */
-export function testApp(): { readonly app: App; readonly stack: CairnStack } {
+export function testApp(replicas: readonly Replica[] = []): TestApp {
   const { context } = JSON.parse(readFileSync(new URL("../../cdk.json", import.meta.url), "utf8"));
   const app = new App({ context: { ...context, "aws:cdk:bundling-stacks": [] } });
-  return { app, stack: new CairnStack(app, "Cairn") };
+  const stack = new CairnStack(app, "Cairn", { replicas });
+  const replicaStacks = replicas.map((replica) => new ReplicaStack(app, `CairnReplica-${replica.region}`, replica));
+  return { app, stack, replicaStacks };
 }
 
 /** The synthesized template. */
