@@ -28,14 +28,13 @@ const expectShown = async (lives: readonly Life[]): Promise<void> => {
 
 describe("what a replica is fed with", () => {
   const orders = permutations([0, 1, 2, 3]);
-  /** Image by image, in one batch, and cut in between. */
+  /** Image by image, and cut in between; what one batch comes to is decided by records/replicated.ts alone. */
   const cuts: readonly (<T>(all: readonly T[]) => readonly (readonly T[])[])[] = [
     (all) => all.map((one) => [one]),
-    (all) => [all],
     (all) => [all.slice(0, 2), all.slice(2)],
   ];
 
-  it.each(cuts.map((cut, i) => [["image by image", "at once", "in halves"][i], cut] as const))(
+  it.each(cuts.map((cut, i) => [["image by image", "in halves"][i], cut] as const))(
     "comes to the same in every order, %s",
     async (_, cut) => {
       for (const order of orders) {
@@ -73,7 +72,7 @@ describe("what a replica is fed with", () => {
         expect((await countedOn(replica())) - before).toBe(lives.reduce((sum, { changes }) => sum + changes, 0));
         await expectShown(lives);
       }),
-      { numRuns: 40 },
+      { numRuns: 20 },
     );
   });
 
