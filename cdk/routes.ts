@@ -1,7 +1,7 @@
 import type { QueueName } from "./queue.ts";
 
-/** What a function may do with the table: nothing, read records, or read and write them. */
-export type TableAccess = "none" | "read" | "write";
+/** What a function may do with the table: nothing, read records, read and write them, or read it as a whole besides. */
+export type TableAccess = "none" | "read" | "write" | "whole";
 
 /**
  * The one list of routes: the stack, the local server and the route tests are made from it.
@@ -99,6 +99,9 @@ export const schedules: readonly ScheduledFunction[] = [
   { lambda: "schedule/recovery", rateMinutes: 1 },
   { lambda: "schedule/wake", rateMinutes: 1, sends: true },
 ];
+
+/** Of a store with replicas alone: those that were given up join again. It reads the tables as wholes, and has its period for that. */
+export const rejoining: ScheduledFunction = { lambda: "schedule/rejoin", rateMinutes: 5 };
 
 /** Functions that get what a queue holds, up to `batchSize` messages a call. They may write the table, and send. */
 export interface QueueConsumer {

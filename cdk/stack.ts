@@ -8,7 +8,7 @@ import { RestrictedHttpApi } from "./constructs/http-api.ts";
 import { MessageTable } from "./constructs/message-table.ts";
 import { ScheduledHandler } from "./constructs/scheduled-handler.ts";
 import type { Replica } from "./replicas.ts";
-import { consumers, routes, schedules } from "./routes.ts";
+import { consumers, rejoining, routes, schedules } from "./routes.ts";
 
 export interface CairnStackProps extends StackProps {
   /** Tables that are fed with all that is written here; each is a stack of its own. */
@@ -41,6 +41,15 @@ export class CairnStack extends Stack {
         table,
         commandQueue: commandQueue.commands,
         replicas,
+      });
+    }
+    if (replicas.length > 0) {
+      new ScheduledHandler(this, constructId(rejoining.lambda), {
+        schedule: rejoining,
+        table,
+        commandQueue: commandQueue.commands,
+        replicas,
+        isLong: true,
       });
     }
     for (const consumer of consumers) {

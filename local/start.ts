@@ -1,4 +1,4 @@
-import { consumers, routes, schedules } from "../cdk/routes.ts";
+import { consumers, rejoining, routes, schedules } from "../cdk/routes.ts";
 import { awsEnvironment } from "./credentials.ts";
 import { type Engines, openEngines } from "./engines.ts";
 import { type EventSources, startEventSources } from "./event-source.ts";
@@ -58,7 +58,10 @@ async function start(settings: Settings, shutDown: (failure: string) => void): P
     CAIRN_REPLICATED: replicas.length > 0 ? "1" : undefined,
   });
   running.feeds = startFeeds({ ...settings, dynamodbEndpoint: engines.dynamodbEndpoint });
-  running.schedule = await startSchedule({ schedules, everySeconds: settings.scheduleSeconds });
+  running.schedule = await startSchedule({
+    schedules: replicas.length > 0 ? [...schedules, rejoining] : schedules,
+    everySeconds: settings.scheduleSeconds,
+  });
   running.eventSources = await startEventSources({ consumers, endpoint: engines.sqsEndpoint, queues });
   running.api = await serve({ routes, port: settings.port });
   process.stdout.write(`Cairn listens on ${running.api.baseUrl}\n`);

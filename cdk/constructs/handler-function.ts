@@ -20,6 +20,8 @@ export interface HandlerFunctionProps {
   readonly commandQueue?: IQueue | undefined;
   /** Whoever may read or write the table waits for these, and tells them of changes of the cluster. */
   readonly replicas?: readonly Replica[];
+  /** Of a function behind no route. */
+  readonly timeout?: Duration;
   /** More of it. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -40,6 +42,9 @@ export const writeActions: readonly string[] = [
   "dynamodb:DeleteItem",
   "dynamodb:ConditionCheckItem",
 ];
+
+/** The same, and the table as a whole. */
+export const wholeActions: readonly string[] = [...readActions, ...writeActions, "dynamodb:Scan"];
 
 /** What it takes to tell a replica of a change of the cluster. */
 const tellingActions: readonly string[] = ["dynamodb:PutItem", "dynamodb:UpdateItem"];
@@ -69,11 +74,15 @@ export class HandlerFunction extends Construct {
     // A role without the managed basic-execution policy, which would let every function write to every log group.
     const role = new Role(this, "Role", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
     logGroup.grantWrite(role);
-    const actions = tableActions(props.tableAccess);
+    const { replicas = [], tableAccess } = props;
+    // Whoever waits for a replica may have to note that it is given up.
+    const actions = tableActions(tableAccess === "read" && replicas.length > 0 ? "write" : tableAccess);
     if (actions.length > 0) props.table.grant(role, ...actions);
     props.commandQueue?.grant(role, "sqs:SendMessage");
-    const replicas = actions.length > 0 ? (props.replicas ?? []) : [];
-    for (const replica of replicas) grantOnReplica(this, role, replica, [...readActions, ...tellingActions]);
+    if (tableAccess !== "none") {
+      const there = tableAccess === "whole" ? actions : [...readActions, ...tellingActions];
+      for (const replica of replicas) grantOnReplica(this, role, replica, there);
+    }
 
     this.function = new NodejsFunction(this, "Function", {
       entry: `${projectRoot}lambdas/${props.lambda}.ts`,
@@ -83,7 +92,7 @@ export class HandlerFunction extends Construct {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       memorySize: memoryMegabytes,
-      timeout,
+      timeout: props.timeout ?? timeout,
       role,
       logGroup,
       loggingFormat: LoggingFormat.JSON,
@@ -91,7 +100,7 @@ export class HandlerFunction extends Construct {
       environment: {
         CAIRN_TABLE: props.table.tableName,
         ...(props.commandQueue !== undefined && { CAIRN_COMMAND_QUEUE_URL: props.commandQueue.queueUrl }),
-        ...(props.replicas !== undefined && props.replicas.length > 0 && { CAIRN_REPLICATED: "1" }),
+        ...(replicas.length > 0 && { CAIRN_REPLICATED: "1" }),
         ...props.environment,
       },
       awsSdkConnectionReuse: false,
@@ -121,5 +130,7 @@ function tableActions(access: TableAccess): readonly string[] {
       return readActions;
     case "write":
       return [...readActions, ...writeActions];
+    case "whole":
+      return wholeActions;
   }
 }

@@ -13,18 +13,22 @@ export interface ScheduledHandlerProps {
   readonly table: TableV2;
   readonly commandQueue: IQueue;
   readonly replicas: readonly Replica[];
+  /** It reads tables as wholes, and may take its whole period. */
+  readonly isLong?: boolean;
 }
 
 /** A function that a clock calls. A lost or failed run is not repeated: the next one does the same work. */
 export class ScheduledHandler extends Construct {
-  constructor(scope: Construct, id: string, { schedule, table, commandQueue, replicas }: ScheduledHandlerProps) {
+  constructor(scope: Construct, id: string, props: ScheduledHandlerProps) {
     super(scope, id);
+    const { schedule, table, commandQueue, replicas, isLong = false } = props;
     const rate = Duration.minutes(schedule.rateMinutes);
     const handler = new HandlerFunction(this, "Handler", {
       lambda: schedule.lambda,
       description: `Every ${rate.toHumanString()}: ${schedule.lambda}`,
       table,
-      tableAccess: "write",
+      tableAccess: isLong ? "whole" : "write",
+      ...(isLong && { timeout: rate }),
       replicas,
       ...(schedule.sends && { commandQueue }),
     });

@@ -1,8 +1,8 @@
 import { Template } from "aws-cdk-lib/assertions";
 import { describe, expect, test } from "vitest";
-import { readActions, writeActions } from "../../cdk/constructs/handler-function.ts";
+import { readActions, wholeActions, writeActions } from "../../cdk/constructs/handler-function.ts";
 import { replicasIn } from "../../cdk/replicas.ts";
-import { consumers, routes, schedules } from "../../cdk/routes.ts";
+import { consumers, rejoining, routes, schedules } from "../../cdk/routes.ts";
 import { type Resource, referenced, resourcesOf, synthesized, testApp } from "./synthesized.ts";
 
 const replicas = replicasIn("eu-west-1,us-east-1");
@@ -12,6 +12,8 @@ const plain = synthesized();
 const functions = resourcesOf(template, "AWS::Lambda::Function");
 const isFeed = ([, fn]: readonly [string, Resource]): boolean => /^Feeds /.test(String(fn.Properties.Description));
 const feeds = functions.filter(isFeed);
+const isRejoining = ([, fn]: readonly [string, Resource]): boolean =>
+  String(fn.Properties.Description).endsWith(rejoining.lambda);
 const handlers = functions.filter((fn) => !isFeed(fn));
 
 const variablesOf = (fn: Resource) => (fn.Properties.Environment as { Variables: Record<string, unknown> }).Variables;
@@ -65,7 +67,7 @@ describe("without replicas", () => {
       Object.entries(of.toJSON().Resources as Record<string, Resource>).map(([id, { Type }]) => `${id} ${Type}`);
     const added = typesOf(template).filter((one) => !typesOf(plain).includes(one));
     expect(typesOf(plain).filter((one) => !typesOf(template).includes(one))).toEqual([]);
-    expect(added.every((one) => /^Feed(EuWest1|UsEast1)/.test(one))).toBe(true);
+    expect(added.filter((one) => !/^(Feed(EuWest1|UsEast1)|ScheduleRejoin)/.test(one))).toEqual([]);
   });
 });
 
@@ -118,12 +120,23 @@ describe("a replica", () => {
 
   test("is known to all who may read or write the table: they wait for it, and tell it changes of the cluster", () => {
     expect(feeds).toHaveLength(2);
-    expect(handlers).toHaveLength(routes.length + schedules.length + consumers.length);
+    expect(handlers).toHaveLength(routes.length + schedules.length + consumers.length + 1);
     const told = [...readActions, "dynamodb:PutItem", "dynamodb:UpdateItem"].sort();
-    for (const [, fn] of handlers) {
+    for (const [, fn] of handlers.filter((one) => !isRejoining(one))) {
       expect(variablesOf(fn).CAIRN_REPLICATED).toBe("1");
       const { table, ...others } = grantsOf(fn);
       expect(others).toEqual(table === undefined ? {} : { "eu-west-1": told, "us-east-1": told });
+      // Even one that only reads may have to give a replica up.
+      expect(table ?? []).toEqual(table === undefined ? [] : [...readActions, ...writeActions].sort());
     }
+  });
+
+  test("that was given up joins again by a function that reads all tables as wholes, for up to its period", () => {
+    const whole = [...wholeActions].sort();
+    const [fn, ...others] = handlers.filter(isRejoining);
+    if (fn === undefined) throw new Error("there is no such function");
+    expect(others).toEqual([]);
+    expect(grantsOf(fn[1])).toEqual({ table: whole, "eu-west-1": whole, "us-east-1": whole });
+    expect(fn[1].Properties.Timeout).toBe(rejoining.rateMinutes * 60);
   });
 });

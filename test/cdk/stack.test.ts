@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readActions, writeActions } from "../../cdk/constructs/handler-function.ts";
+import { readActions, wholeActions, writeActions } from "../../cdk/constructs/handler-function.ts";
 import { queues } from "../../cdk/queue.ts";
 import { consumers, type QueueConsumer, routes, type ScheduledFunction, schedules } from "../../cdk/routes.ts";
 import { table } from "../../cdk/table.ts";
@@ -140,7 +140,12 @@ describe("each function", () => {
     expect(logGroup?.Properties.RetentionInDays).toBe(30);
   });
 
-  const granted = { none: [], read: [...readActions].sort(), write: [...readActions, ...writeActions].sort() };
+  const granted = {
+    none: [],
+    read: [...readActions].sort(),
+    write: [...readActions, ...writeActions].sort(),
+    whole: [...wholeActions].sort(),
+  };
   const expected = new Map<string, readonly string[]>([
     ...routes.map((route) => [`${route.method} ${route.path}`, granted[route.tableAccess]] as const),
     ...schedules.map((schedule) => [describeSchedule(schedule), granted.write] as const),

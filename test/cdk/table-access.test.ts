@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { describe, expect, test } from "vitest";
-import { readActions, writeActions } from "../../cdk/constructs/handler-function.ts";
+import { wholeActions } from "../../cdk/constructs/handler-function.ts";
 import { consumers, routes, schedules, type TableAccess } from "../../cdk/routes.ts";
 
 // A missing permission shows nowhere but in an account: the engines used locally ask for none. So what each function
@@ -15,14 +15,12 @@ const needs: readonly { readonly access: TableAccess; readonly calls: RegExp }[]
   { access: "read", calls: /\bstore\.(read|readAll|query)\(/ },
 ];
 
-/** In every bundle by way of shared/config.ts; they read for the commands and never by themselves. */
-const everywhere = ["settings-cache", "exchanges/router", "exchanges/stored"].map(
-  (name) => `shared/commands/${name}.ts`,
-);
+/** In every bundle by way of shared/config.ts: what reads for the commands, and what waits for replicas where there are any. */
+const everywhere = new Set((await filesOfBundles({ config: "shared/config.ts" })).get("config"));
 
 /** The most that the commands in the bundle may ask of the table. */
 function neededBy(files: readonly string[]): TableAccess {
-  const commands = files.filter((file) => file.startsWith("shared/commands/") && !everywhere.includes(file));
+  const commands = files.filter((file) => file.startsWith("shared/commands/") && !everywhere.has(file));
   const text = commands.map((file) => readFileSync(`${root}${file}`, "utf8")).join("\n");
   return needs.find(({ calls }) => calls.test(text))?.access ?? "none";
 }
@@ -30,10 +28,12 @@ function neededBy(files: readonly string[]): TableAccess {
 const sends = (file: string): boolean => /\bcommandQueue\.send\(/.test(readFileSync(`${root}${file}`, "utf8"));
 
 /** The files of which anything stands in each handler's bundle. */
-async function filesOfBundles(lambdas: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+async function filesOfBundles(
+  entries: Readonly<Record<string, string>>,
+): Promise<ReadonlyMap<string, readonly string[]>> {
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: lambdas.map((lambda) => ({ in: `lambdas/${lambda}.ts`, out: lambda })),
+    entryPoints: Object.entries(entries).map(([out, file]) => ({ in: file, out })),
     outdir: "bundles",
     bundle: true,
     write: false,
@@ -50,6 +50,9 @@ async function filesOfBundles(lambdas: readonly string[]): Promise<ReadonlyMap<s
   );
 }
 
+const ofLambdas = (lambdas: Iterable<string>) =>
+  filesOfBundles(Object.fromEntries([...lambdas].map((lambda) => [lambda, `lambdas/${lambda}.ts`])));
+
 describe("what a function is granted", () => {
   test("is what the commands in its bundle need, and no more", async () => {
     const listed = new Map<string, TableAccess>([
@@ -57,7 +60,7 @@ describe("what a function is granted", () => {
       ...schedules.map((schedule) => [schedule.lambda, "write"] as const),
       ...consumers.map((consumer) => [consumer.lambda, "write"] as const),
     ]);
-    const bundles = await filesOfBundles([...listed.keys()]);
+    const bundles = await ofLambdas(listed.keys());
     const needed = [...bundles].map(([lambda, files]) => [lambda, neededBy(files)] as const);
 
     expect(Object.fromEntries(needed)).toEqual(Object.fromEntries(listed));
@@ -66,7 +69,7 @@ describe("what a function is granted", () => {
   test("includes sending exactly where a command in the bundle sends", async () => {
     const listed = [...routes, ...schedules].filter(({ sends }) => sends).map(({ lambda }) => lambda);
     const all = [...routes, ...schedules, ...consumers].map(({ lambda }) => lambda);
-    const senders = [...(await filesOfBundles(all))]
+    const senders = [...(await ofLambdas(all))]
       .filter(([, files]) => files.some((file) => file.startsWith("shared/commands/") && sends(file)))
       .map(([lambda]) => lambda);
 
@@ -75,14 +78,14 @@ describe("what a function is granted", () => {
 
   test("covers every call that the store makes", () => {
     const folder = `${root}shared/store/`;
-    const text = readdirSync(folder).map((file) => readFileSync(`${folder}${file}`, "utf8"));
+    const text = readdirSync(folder, { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts"))
+      .map((file) => readFileSync(`${folder}${file}`, "utf8"));
     const sent = new Set(text.join("\n").match(/\b[A-Z]\w+(?=Command\()/g));
     const actions = [...sent].flatMap((call) =>
       call === "TransactWriteItems" ? ["PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem"] : [call],
     );
 
-    expect([...new Set(actions)].map((action) => `dynamodb:${action}`).sort()).toEqual(
-      [...readActions, ...writeActions].sort(),
-    );
+    expect([...new Set(actions)].map((action) => `dynamodb:${action}`).sort()).toEqual([...wholeActions].sort());
   });
 });

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
-import { readStoreStatus, type StoreContext } from "../../shared/commands/store/status.ts";
+import type { StoreContext } from "../../shared/commands/store/counted.ts";
+import { readStoreStatus } from "../../shared/commands/store/status.ts";
 import { parseStatus } from "../../shared/domain/store-document.ts";
 import type { Candidate } from "../../shared/domain/store-status.ts";
 import { Failure } from "./failure.ts";

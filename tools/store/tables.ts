@@ -5,7 +5,7 @@ import { takeDataFolder } from "../../local/data-folder.ts";
 import { StartFailure } from "../../local/start-failure.ts";
 import { startTableEngine } from "../../local/table-engine.ts";
 import type { OpenStore } from "../../shared/commands/replica/members.ts";
-import type { StoreContext } from "../../shared/commands/store/status.ts";
+import type { StoreContext } from "../../shared/commands/store/counted.ts";
 import { tableClient } from "../../shared/store/client.ts";
 import { DynamoStore } from "../../shared/store/dynamodb.ts";
 import type { WholeStore } from "../../shared/store/port.ts";

@@ -5,7 +5,7 @@ import { storeKey } from "../../records/keys.ts";
 import { type Configuration, readStore, setConfiguration } from "../../records/store.ts";
 import type { Write } from "../../records/write.ts";
 import { type Store, Unavailable } from "../../store/port.ts";
-import { readCounted, type StoreContext } from "../store/status.ts";
+import { readCounted, type StoreContext } from "../store/counted.ts";
 import { inSync, type OpenStore, withMember } from "./members.ts";
 
 /** Another change of the cluster came first: read again, decide again. */

@@ -2,7 +2,7 @@ import type { Member } from "../../domain/store-status.ts";
 import { storeKey } from "../../records/keys.ts";
 import { type Configuration, readStore, setConfiguration } from "../../records/store.ts";
 import { Unavailable } from "../../store/port.ts";
-import type { StoreContext } from "../store/status.ts";
+import type { StoreContext } from "../store/counted.ts";
 import { changeConfiguration, Overtaken, readConfiguration } from "./change-configuration.ts";
 import { inSync, type OpenStore, withMember } from "./members.ts";
 

@@ -1,5 +1,5 @@
 import type { Configuration } from "../../records/store.ts";
-import type { StoreContext } from "../store/status.ts";
+import type { StoreContext } from "../store/counted.ts";
 import { changeConfiguration, readConfiguration } from "./change-configuration.ts";
 import type { OpenStore } from "./members.ts";
 

@@ -1,6 +1,6 @@
 import type { Member } from "../../domain/store-status.ts";
 import type { WholeStore } from "../../store/port.ts";
-import type { StoreContext } from "../store/status.ts";
+import type { StoreContext } from "../store/counted.ts";
 import { readConfiguration } from "./change-configuration.ts";
 import { CannotJoin, join } from "./join.ts";
 import type { OpenStore } from "./members.ts";

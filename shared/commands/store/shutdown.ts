@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { Member } from "../../domain/store-status.ts";
 import { setShutdown } from "../../records/store.ts";
 import type { Store } from "../../store/port.ts";
-import { type CountedStore, ensureStoreId, readCounted, type StoreContext } from "./status.ts";
+import { type CountedStore, readCounted, type StoreContext } from "./counted.ts";
+import { ensureStoreId } from "./status.ts";
 
 /** A store of the cluster whose table could be read. */
 export interface ReachedStore extends CountedStore {
