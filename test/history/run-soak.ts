@@ -112,8 +112,17 @@ const makeChaos = async (
   await sleep(Math.max(0, untilMs - Date.now()));
 };
 
+/** What can be brought to rest: its time and its work. */
+export interface Resting {
+  setClock(offMs: number): Promise<void>;
+  /** Until nothing is on its way to a worker, or at work there. */
+  untilQuiet(): Promise<void>;
+  /** Until the schedule has been round. */
+  untilSwept(): Promise<void>;
+}
+
 /** Everything done and decided, nothing leased, every queue counted and drained. */
-const comeToRest = async (house: House, to: Recorder, caller: Caller): Promise<void> => {
+export const comeToRest = async (house: Resting, to: Recorder, caller: Caller): Promise<void> => {
   await house.setClock(OVER_MS);
   await sleep(300);
   await endCommands(house, to, caller);
@@ -133,14 +142,14 @@ const comeToRest = async (house: House, to: Recorder, caller: Caller): Promise<v
   }
   for (const queue of allQueues) {
     // By then the schedule has moved what time had ended to the dead-letter queue, wherever it stood.
-    if (queue === letters) await sleep(SWEPT_MS);
+    if (queue === letters) await house.untilSwept();
     await stats(to, caller.who, queue, true);
     await drain(to, queue);
   }
 };
 
 /** Nothing is open or under way; then each session's completions are read, all of them. */
-const endCommands = async (house: House, to: Recorder, { who }: Caller): Promise<void> => {
+const endCommands = async (house: Resting, to: Recorder, { who }: Caller): Promise<void> => {
   for (const name of senders) {
     const path = `/sessions/${name}/sync`;
     for (let isOpen = true; isOpen; ) {
@@ -160,7 +169,7 @@ const endCommands = async (house: House, to: Recorder, { who }: Caller): Promise
 };
 
 /** The service and its engines, in processes of their own that can be killed apart. */
-class House {
+class House implements Resting {
   readonly #dataDir: string;
   #engines: SharedEngines | undefined;
   #service: Service | undefined;
@@ -196,6 +205,10 @@ class House {
       isQuiet = (await countQueued(this.#engines?.sqsEndpoint ?? "")) === 0;
       if (!isQuiet) await sleep(250);
     }
+  }
+
+  untilSwept(): Promise<void> {
+    return sleep(SWEPT_MS);
   }
 
   async killHandlers(): Promise<void> {

@@ -19,6 +19,8 @@ export interface Replica {
   readonly store: DynamoStore;
   /** Applies all that the stream has by now. `arrange` may leave out, repeat and reorder. */
   feed(arrange?: (images: readonly Item[]) => readonly Item[]): Promise<void>;
+  /** What the stream has brought since the last look at it, for a test that applies it by itself. */
+  images(): Promise<readonly Item[]>;
   /** Feeds without end, until `stop`. */
   start(): void;
   stop(): Promise<void>;
@@ -102,7 +104,11 @@ class FedReplica implements Replica {
   }
 
   async feed(arrange: (images: readonly Item[]) => readonly Item[] = (images) => images): Promise<void> {
-    await applyImages(this.store, arrange(await this.#stream.read()));
+    await applyImages(this.store, arrange(await this.images()));
+  }
+
+  images(): Promise<readonly Item[]> {
+    return this.#stream.read();
   }
 
   start(): void {
