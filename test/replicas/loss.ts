@@ -5,10 +5,9 @@ import { identify, type StoreStatus } from "../../shared/domain/store-status.ts"
 import type { Anomaly } from "../history/anomaly.ts";
 import { declareAll } from "../history/broker.ts";
 import { type Caller, consume, manage, managers, produce, resolve, takeOver, watch } from "../history/callers.ts";
-import { declare, drain } from "../history/calls.ts";
+import { attach, declare, drain } from "../history/calls.ts";
 import { check } from "../history/checker.ts";
 import { KILL_OF_EVERYTHING } from "../history/ends.ts";
-import type { Entry } from "../history/history.ts";
 import { Chance } from "../history/random.ts";
 import { comeToRest, type Resting } from "../history/run-soak.ts";
 import { send, senders } from "../history/senders.ts";
@@ -17,11 +16,13 @@ import type { InProcess } from "../support/in-process.ts";
 import { declareAndDelete, type Fate, heavy, keep, PatientRecorder } from "./keepers.ts";
 import { WildFeed } from "./wild-feed.ts";
 
+/** After so long a replica is given up in one scene of three. */
+const SHORT_SECONDS = 5;
+
 /** Nobody answers there. */
 const NOWHERE = "http://127.0.0.1:9";
 
 export interface Loss {
-  readonly entries: readonly Entry[];
   readonly anomalies: readonly Anomaly[];
   /** What else was seen that must not be. */
   readonly wrongs: readonly string[];
@@ -78,11 +79,16 @@ class Scene implements Resting {
     const callers = this.#call();
     await sleep(this.#chance.whole(1_500, 3_000));
     const isCutOff = await this.#lose();
+    if (await this.#isAlone())
+      return this.#end("both replicas had been given up: what the primary had is lost with it");
     const { replica, feed } = await this.#choose();
     const before = await this.#cluster.status(replica.store);
     await this.#cluster.promote(replica);
     await this.#judgeCounter(before, replica);
-    if (isCutOff) this.#isDown = true;
+    if (isCutOff) {
+      this.#isDown = true;
+      if (await this.#isSplit(replica)) return this.#end("the primary gave its replica up while that was promoted");
+    }
     await this.#runOn(replica);
     if (await this.#goesIn(feed)) this.#wrongs.push("the feed went on after the promotion");
     await this.#judgeBranches();
@@ -92,8 +98,24 @@ class Scene implements Resting {
     const line = this.#line(replica);
     await this.#rest();
     this.#judgeEpochs();
+    return this.#end(line, check(this.#to.entries));
+  }
+
+  #end(line: string, anomalies: readonly Anomaly[] = []): Loss {
     if (this.#failures.length > 0) throw this.#failures[0];
-    return { entries: this.#to.entries, anomalies: check(this.#to.entries), wrongs: this.#wrongs, line };
+    return { anomalies, wrongs: this.#wrongs, line };
+  }
+
+  /** Whether the primary went on without both; then it must be the one to start from. */
+  async #isAlone(): Promise<boolean> {
+    const { primary, replicas, status } = this.#cluster;
+    const statuses = await Promise.all([primary, ...replicas.map(({ store }) => store)].map(status));
+    if (statuses[0]?.members.some(({ role, state }) => role === "replica" && state === "in-sync")) return false;
+    const identified = identify(statuses.map((each, i) => ({ name: String(i), status: each })));
+    if (identified.outcome !== "best" || identified.best !== "0") {
+      this.#wrongs.push(`the primary was alone, and is not the one to start from: ${JSON.stringify(identified)}`);
+    }
+    return true;
   }
 
   async close(): Promise<void> {
@@ -110,7 +132,7 @@ class Scene implements Resting {
     // Some have more records than none when they join.
     const isDeclaredFirst = this.#chance.isOneIn(2);
     if (isDeclaredFirst) await this.#declare();
-    const timeoutSeconds = this.#chance.isOneIn(3) ? 1 : 20;
+    const timeoutSeconds = this.#chance.isOneIn(3) ? SHORT_SECONDS : 20;
     for (const replica of this.#cluster.replicas) await this.#cluster.join(replica, timeoutSeconds);
     if (!isDeclaredFirst) await this.#declare();
     this.#startedAtMs = performance.now();
@@ -120,6 +142,7 @@ class Scene implements Resting {
   async #declare(): Promise<void> {
     await declareAll(this.#to);
     await declare(this.#to, "the beginning", heavy, {}, 2);
+    for (const name of senders) await attach(this.#to, "the beginning", name, 60);
   }
 
   /** What AWS does beside the calls: workers and the schedule. */
@@ -132,7 +155,7 @@ class Scene implements Resting {
         await sleep(everyMs);
       }
     };
-    await Promise.all([until(20, () => other.runWorker()), until(700, () => one.runSchedule())]);
+    await Promise.all([until(60, () => other.runWorker()), until(1_500, () => one.runSchedule())]);
   }
 
   #call(): Promise<unknown> {
@@ -169,9 +192,22 @@ class Scene implements Resting {
     for (const [i, end] of ends.entries()) {
       await end();
       const isLong = this.#chance.isOneIn(4);
-      if (i < 2) await sleep(isLong ? this.#chance.whole(1_200, 1_800) : this.#chance.whole(0, 150));
+      if (i < 2)
+        await sleep(
+          isLong ? this.#chance.whole(SHORT_SECONDS * 1_000, SHORT_SECONDS * 1_000 + 500) : this.#chance.whole(0, 150),
+        );
     }
     return isCutOff;
+  }
+
+  /** Both went on alone: then nobody may choose between them. */
+  async #isSplit(replica: Replica): Promise<boolean> {
+    const { primary, status } = this.#cluster;
+    const statuses = await Promise.all([primary, replica.store].map(status));
+    if (statuses[0]?.configChange !== statuses[1]?.configChange) return false;
+    const { outcome } = identify(statuses.map((each, i) => ({ name: String(i), status: each })));
+    if (outcome !== "not-comparable") this.#wrongs.push(`two stores that went on alone are found to be ${outcome}`);
+    return true;
   }
 
   /** The one to start from, as the operator is told; where both are of one configuration, now and then the other one. */

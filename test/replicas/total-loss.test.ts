@@ -13,7 +13,11 @@ it.each(Array.from({ length: process.env.SEED === undefined ? RUNS : 1 }, (_, i)
   async (seed) => {
     const { anomalies, wrongs, line } = await totalLoss(underTest, seed);
     process.stdout.write(`total loss, SEED=${seed}: ${line}\n`);
-    expect(report(anomalies).replaceAll(/x{100,}/g, "…")).toBe("");
+    expect(
+      report(anomalies.slice(0, 5))
+        .replaceAll(/x{100,}/g, "…")
+        .replaceAll(/^(.{400}).*$/gm, "$1…"),
+    ).toBe("");
     expect(wrongs).toEqual([]);
   },
   120_000,

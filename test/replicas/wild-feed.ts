@@ -12,7 +12,7 @@ import { Died, dyingStore } from "./dying-store.ts";
 
 /** Batches that may come again. */
 const REMEMBERED = 12;
-const POLL_MS = 8;
+const POLL_MS = 12;
 
 export class WildFeed {
   readonly #replica: Replica;

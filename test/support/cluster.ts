@@ -49,9 +49,11 @@ export const useCluster = (): ClusterUnderTest => {
   });
   const service = useInProcessService();
   const all: FedReplica[] = [];
+  const streams: SharedStream[] = [];
   afterAll(async () => {
     delete process.env.CAIRN_REPLICATED;
-    await Promise.all(all.map((replica) => replica.end()));
+    await Promise.all(all.map((replica) => replica.stop()));
+    for (const stream of streams) stream.destroy();
   });
   const open: OpenStore = ({ table }) => new DynamoStore(service.table, table);
   return {
@@ -61,10 +63,14 @@ export const useCluster = (): ClusterUnderTest => {
       const tables = [];
       for (let i = 0; i < count; i++) tables.push(await service.newTable());
       const table = await service.newTable();
-      for (const replica of tables) {
-        const stream = await enableStream(service.table, process.env.DYNAMODB_ENDPOINT ?? "", table);
-        replicas.push(new FedReplica(replica, open({ table: replica }) as DynamoStore, stream));
+      const stream = new SharedStream(
+        await enableStream(service.table, process.env.DYNAMODB_ENDPOINT ?? "", table),
+        count,
+      );
+      for (const [i, replica] of tables.entries()) {
+        replicas.push(new FedReplica(replica, open({ table: replica }) as DynamoStore, () => stream.images(i)));
       }
+      streams.push(stream);
       all.push(...replicas);
       const primary = open({ table }) as DynamoStore;
       const context = { store: primary, now: Date.now };
@@ -90,25 +96,52 @@ export const useCluster = (): ClusterUnderTest => {
 
 const POLL_MS = 10;
 
+/** One stream read for several: each gets what came since it last looked. */
+class SharedStream {
+  readonly #stream: TableStream;
+  readonly #waiting: readonly Item[][];
+  #reading: Promise<void> | undefined;
+
+  constructor(stream: TableStream, readers: number) {
+    this.#stream = stream;
+    this.#waiting = Array.from({ length: readers }, () => []);
+  }
+
+  async images(reader: number): Promise<readonly Item[]> {
+    this.#reading ??= this.#read();
+    await this.#reading;
+    return this.#waiting[reader]?.splice(0) ?? [];
+  }
+
+  destroy(): void {
+    this.#stream.destroy();
+  }
+
+  async #read(): Promise<void> {
+    try {
+      const images = await this.#stream.read();
+      for (const waiting of this.#waiting) waiting.push(...images);
+    } finally {
+      this.#reading = undefined;
+    }
+  }
+}
+
 class FedReplica implements Replica {
   readonly table: string;
   readonly store: DynamoStore;
-  readonly #stream: TableStream;
+  readonly images: () => Promise<readonly Item[]>;
   #running: Promise<void> | undefined;
   #isStopped = false;
 
-  constructor(table: string, store: DynamoStore, stream: TableStream) {
+  constructor(table: string, store: DynamoStore, images: () => Promise<readonly Item[]>) {
     this.table = table;
     this.store = store;
-    this.#stream = stream;
+    this.images = images;
   }
 
   async feed(arrange: (images: readonly Item[]) => readonly Item[] = (images) => images): Promise<void> {
     await applyImages(this.store, arrange(await this.images()));
-  }
-
-  images(): Promise<readonly Item[]> {
-    return this.#stream.read();
   }
 
   start(): void {
@@ -120,11 +153,6 @@ class FedReplica implements Replica {
     this.#isStopped = true;
     await this.#running;
     this.#running = undefined;
-  }
-
-  async end(): Promise<void> {
-    await this.stop();
-    this.#stream.destroy();
   }
 
   async #run(): Promise<void> {

@@ -20,10 +20,16 @@ export const enableStream = async (client: DynamoDBClient, endpoint: string, tab
   return new TableStream(new DynamoDBStreamsClient({ endpoint }), arn);
 };
 
+/** Shards are looked for so often. */
+const DESCRIBE_MS = 500;
+const RECORDS = 1_000;
+
 export class TableStream {
   readonly #client: DynamoDBStreamsClient;
   readonly #arn: string;
   readonly #iterators = new Map<string, string | undefined>();
+  #shards: readonly Shard[] = [];
+  #describedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(client: DynamoDBStreamsClient, arn: string) {
     this.#client = client;
@@ -33,8 +39,12 @@ export class TableStream {
   /** The images of all records since the last call. */
   async read(): Promise<readonly Item[]> {
     const images: Item[] = [];
-    const { StreamDescription } = await this.#client.send(new DescribeStreamCommand({ StreamArn: this.#arn }));
-    for (const shard of StreamDescription?.Shards ?? []) images.push(...(await this.#readShard(shard)));
+    if (performance.now() - this.#describedAtMs > DESCRIBE_MS) {
+      const { StreamDescription } = await this.#client.send(new DescribeStreamCommand({ StreamArn: this.#arn }));
+      this.#shards = StreamDescription?.Shards ?? [];
+      this.#describedAtMs = performance.now();
+    }
+    for (const shard of this.#shards) images.push(...(await this.#readShard(shard)));
     return images;
   }
 
@@ -43,7 +53,7 @@ export class TableStream {
     let iterator = this.#iterators.has(ShardId) ? this.#iterators.get(ShardId) : await this.#begin(ShardId);
     while (iterator !== undefined) {
       const answer: GetRecordsCommandOutput = await this.#client.send(
-        new GetRecordsCommand({ ShardIterator: iterator, Limit: 1_000 }),
+        new GetRecordsCommand({ ShardIterator: iterator, Limit: RECORDS }),
       );
       images.push(
         ...(answer.Records ?? []).flatMap(({ dynamodb }) =>
@@ -51,7 +61,7 @@ export class TableStream {
         ),
       );
       iterator = answer.NextShardIterator;
-      if ((answer.Records ?? []).length === 0) break;
+      if ((answer.Records ?? []).length < RECORDS) break;
     }
     this.#iterators.set(ShardId, iterator);
     return images;
