@@ -116,7 +116,7 @@ async function use(c: Client): Promise<void> {
 }
 
 /** Nobody writes these in a store without replicas. */
-const ofReplicas = ["counted changes", "journal", "stone", "stones"];
+const ofReplicas = ["counted changes", "journal", "pulse", "stone", "stones"];
 
 interface Described {
   readonly name: string;
