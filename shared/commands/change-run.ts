@@ -21,7 +21,7 @@ import {
   writeLeaving,
 } from "./leave.ts";
 import { buildRun } from "./new-run.ts";
-import { deletePayload, loadMessages } from "./payload.ts";
+import { commitNaming, loadMessages } from "./payload.ts";
 
 /** A message on its way to the dead-letter queue; `note` is what the caller said of it. */
 export interface Dead {
@@ -133,20 +133,23 @@ const move = async (
   const counted = await countLeaving(context, before.key, wanted, already);
   const write = writeRun(before, after);
   const inflow = addFlow(noFlow, { inMessages: fitting.length, inBytes: bytesOf(fitting) });
-  const commit = await context.store.commit([
-    write,
-    ...moveCapacity(queue, outflow(before, indexes)),
-    putNewRun(run),
-    ...moveCapacity(target, inflow, room.dropped),
-    ...roomWrites(room),
-    ...beside,
-  ]);
+  const commit = await commitNaming(
+    context,
+    [run.payload],
+    [
+      write,
+      ...moveCapacity(queue, outflow(before, indexes)),
+      putNewRun(run),
+      ...moveCapacity(target, inflow, room.dropped),
+      ...roomWrites(room),
+      ...beside,
+    ],
+  );
   if (commit.done) {
     await deleteBodies(context, queue, before, after);
     await clearRoom(context, target, room);
     return { done: true };
   }
-  await deletePayload(context, run);
   const failure = commit.failures.find((f) => f.write === write);
   if (failure === undefined) return { counted };
   return { done: false, found: failure.found, repeated: commit.repeated, counted };

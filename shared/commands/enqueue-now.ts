@@ -4,22 +4,21 @@ import { MESSAGES_PER_RUN, RECORDS_PER_COMMIT } from "../domain/limits.ts";
 import type { Message } from "../domain/message.ts";
 import { isLimited, type PartitionRef, partitionFor, type Queue, wireSequence } from "../domain/queue.ts";
 import { isRefusal, type Refusal, refuse } from "../domain/refusal.ts";
-import { messageIdOf, type Run } from "../domain/run.ts";
+import { messageIdOf, type Payload, type Run } from "../domain/run.ts";
 import type { SessionRef } from "../domain/session.ts";
 import { deduplicationKey, idempotencyKey } from "../records/keys.ts";
 import { addFlow, countEnqueued, type Flow, moveCapacity, noFlow, positionFrom } from "../records/queue.ts";
 import { type First, putDeduplication, readDeduplication } from "../records/remembered.ts";
 import { putNewRun } from "../records/run.ts";
 import type { Key, Write } from "../records/write.ts";
-import { type Commit, type Failure, Unavailable } from "../store/port.ts";
-import { Superseded } from "./asynchronous/guarded-store.ts";
+import { type Failure, Unavailable } from "../store/port.ts";
 import { besideOf } from "./beside.ts";
 import type { Context } from "./context.ts";
 import { clearRoom, countRoom, dropOldest, hasRoom, noRoom, type Room, roomWrites } from "./drop-oldest.ts";
 import { findFirstsOf, withoutDuplicates } from "./duplicates.ts";
 import { type Deferred, findAnswer, rememberAnswer } from "./idempotency.ts";
 import { buildRun } from "./new-run.ts";
-import { deleteChunksOf } from "./payload.ts";
+import { commitNaming, deleteChunksOf } from "./payload.ts";
 import type { Put, Target } from "./put.ts";
 import { answerOf, handedOnTo } from "./put-answer.ts";
 import { sendOnOldest } from "./queues/send-on-oldest.ts";
@@ -68,7 +67,7 @@ export const enqueueNow = async (
     const placed = await placeAll(context, put, fitting);
     if (placed === "gone") return "gone";
     const answer = answerOf(put.messages, [...placed, ...put.handedOn.map(handedOnTo)], true);
-    const commit = await commitOf(context, placed, [
+    const commit = await commitNaming(context, payloadsOf(placed), [
       ...writesOf(put, placed, answer, context.now()),
       ...besideOf(context, { kind: "enqueued", answer }, { isHandedOn: put.handedOn.length > 0 }),
     ]);
@@ -76,7 +75,6 @@ export const enqueueNow = async (
       for (const { queue, room } of placed) if (room !== undefined) await clearRoom(context, queue, room);
       return answer;
     }
-    await deletePayloads(context, placed);
     const known = await findRepeat(context, put, commit.failures);
     if (known !== undefined) return known;
     attempts = placed.map(({ queue, messages, duplicates }) => ({
@@ -100,16 +98,6 @@ const areDuplicatesOfNow = async (context: Context, attempts: readonly Attempt[]
     untouched.map(({ queue }) => context.settings.find(context.store, queue.name, context.now(), true)),
   );
   return untouched.every(({ queue }, i) => found[i]?.generation === queue.generation);
-};
-
-/** What another attempt has put already leaves its bodies to nobody. */
-const commitOf = async (context: Context, placed: readonly Placed[], writes: readonly Write[]): Promise<Commit> => {
-  try {
-    return await context.store.commit(writes);
-  } catch (error) {
-    if (error instanceof Superseded) await deletePayloads(context, placed);
-    throw error;
-  }
 };
 
 /** Finds room on every limited queue, as things are: rings drop their oldest, what time has ended goes from the others. */
@@ -179,7 +167,7 @@ const placeAll = async (
   }
   const there = placed.filter((one) => one !== undefined);
   if (there.length === placed.length) return there;
-  await deletePayloads(context, there);
+  await deleteChunksOf(context, payloadsOf(there));
   return "gone";
 };
 
@@ -212,11 +200,8 @@ const writesOn = ({ queue, wanted, runs, firsts, room }: Placed, nowMs: number):
   ...(room === undefined ? [] : roomWrites(room)),
 ];
 
-const deletePayloads = (context: Context, placed: readonly Placed[]): Promise<void> =>
-  deleteChunksOf(
-    context,
-    placed.flatMap(({ runs }) => runs.map((run) => run.payload)),
-  );
+const payloadsOf = (placed: readonly Placed[]): readonly Payload[] =>
+  placed.flatMap(({ runs }) => runs.map((run) => run.payload));
 
 const isAt = ({ write }: Failure, key: Key): boolean => write.key.pk === key.pk && write.key.sk === key.sk;
 

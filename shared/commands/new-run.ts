@@ -29,7 +29,7 @@ const PAYLOAD_REMAINS_SECONDS = 7 * 86_400;
 
 /**
  * The run that these messages become on a queue, at a position taken from its tail. Bodies that do not fit its record are
- * stored already; if the run is then not put, `deletePayload` takes them away again.
+ * stored already; if the run is then not put, `commitNaming` takes them away again.
  */
 export const buildRun = async (
   context: Context,

@@ -1,8 +1,10 @@
 import type { Message } from "../domain/message.ts";
-import type { Payload, Run } from "../domain/run.ts";
+import type { Payload } from "../domain/run.ts";
 import { payloadKey } from "../records/keys.ts";
 import { chunk, chunkBytes, chunksFor, decode, deleteChunk, putChunk } from "../records/payload.ts";
-import type { Consistency } from "../store/port.ts";
+import type { Write } from "../records/write.ts";
+import type { Commit, Consistency } from "../store/port.ts";
+import { Superseded } from "./asynchronous/guarded-store.ts";
 import type { Context } from "./context.ts";
 
 /** Chunks that are written or read at the same time: a few megabytes in flight. */
@@ -56,10 +58,10 @@ export const loadAllMessages = async (
   return chunks.size === numbers.length ? decode(payload, chunks) : new Map();
 };
 
-/** Deletes the chunks of a run that is gone. Lost on a crash in between: nothing names them any more, they only cost room. */
-export const deletePayload = (context: Context, run: Run): Promise<void> => deleteChunksOf(context, [run.payload]);
-
-/** Deletes the chunks that these payloads are; inline ones went with their record. */
+/**
+ * Deletes the chunks that these payloads are; inline ones went with their record. Lost on a crash in between: nothing names
+ * them any more, they only cost room.
+ */
 export const deleteChunksOf = async (context: Context, payloads: readonly Payload[]): Promise<void> => {
   const chunks = payloads.flatMap((payload) =>
     payload.kind === "inline" ? [] : payload.firsts.map((_, number) => ({ owner: payload.owner, number })),
@@ -67,6 +69,25 @@ export const deleteChunksOf = async (context: Context, payloads: readonly Payloa
   await eachOf(chunks, async ({ owner, number }) => {
     await context.store.commit([deleteChunk(owner, number)]);
   });
+};
+
+/**
+ * Commits what names these payloads. When it is refused, or another attempt at the same thing was first, nothing will ever
+ * name them: their chunks are deleted. When it is in doubt they stay.
+ */
+export const commitNaming = async (
+  context: Context,
+  payloads: readonly Payload[],
+  writes: readonly Write[],
+): Promise<Commit> => {
+  try {
+    const commit = await context.store.commit(writes);
+    if (!commit.done) await deleteChunksOf(context, payloads);
+    return commit;
+  } catch (error) {
+    if (error instanceof Superseded) await deleteChunksOf(context, payloads);
+    throw error;
+  }
 };
 
 const readChunks = (

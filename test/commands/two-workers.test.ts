@@ -1,8 +1,10 @@
+import { ScanCommand } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test } from "vitest";
+import { table } from "../../cdk/table.ts";
 import { deferred } from "../support/client.ts";
-import { holdCalls } from "../support/held-calls.ts";
+import { commitsOn, holdCalls } from "../support/held-calls.ts";
 import { useInProcessService } from "../support/in-process.ts";
-import { bodiesOf, expectOk, newQueue } from "../support/moves.ts";
+import { bodiesOf, drain, expectOk, newQueue, take } from "../support/moves.ts";
 import { unique } from "../support/names.ts";
 
 const service = useInProcessService();
@@ -41,4 +43,37 @@ describe("two workers at one command", () => {
     expect(await bodiesOf(c, stored)).toEqual(["1"]);
     expect(await bodiesOf(c, handedOn)).toEqual(["1"]);
   });
+
+  test("that send a message to the dead-letter queue, of which the second leaves no copy of its body", async () => {
+    const one = await service.process("one");
+    await one.restart(await service.newTable());
+    const c = one.client;
+    const dead = await newQueue(c);
+    const queue = await newQueue(c, ["b".repeat(3_000)], { deadLetterQueue: dead });
+    const ids = (await take(c, queue, 1)).map(({ deliveryId }) => deliveryId);
+    deferred(await (await c.attached(unique("session"))).later.reject(ids));
+    const commits: number[] = [];
+    const held = holdCalls(one, (call) => {
+      if (call.request.lambda !== "worker/commands" || !commitsOn(call, dead)) return undefined;
+      commits.push(call.request.number);
+      return commits.length === 1 ? "the first commits" : "the second commits";
+    });
+    const worked = one.runWorker("twice at once");
+    await held.held("the first commits");
+    await held.held("the second commits");
+    held.release("the first commits");
+    held.release("the second commits");
+    await worked;
+    expect(await chunks()).toBe(1);
+    expect(await drain(c, dead)).toHaveLength(1);
+    expect(await chunks()).toBe(0);
+  });
 });
+
+/** How many records hold parts of bodies. */
+const chunks = async (): Promise<number> => {
+  const { Items = [] } = await service.table.send(
+    new ScanCommand({ TableName: service.tableName, ConsistentRead: true }),
+  );
+  return Items.filter((item) => item[table.partitionKey]?.S?.startsWith("PAYLOAD#")).length;
+};

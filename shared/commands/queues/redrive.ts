@@ -12,7 +12,7 @@ import type { Context } from "../context.ts";
 import { freeCapacity } from "../drop-oldest.ts";
 import { countLeaving, deleteBodies, nothingCounted, outflow } from "../leave.ts";
 import { metRunsOf } from "../met-runs.ts";
-import { deletePayload, loadMessages } from "../payload.ts";
+import { commitNaming, loadMessages } from "../payload.ts";
 import { leaseLiveness } from "../sessions/lease-liveness.ts";
 import { sweepEnded } from "./sweep-ended.ts";
 
@@ -148,16 +148,17 @@ const moveBatch = async (
   await countLeaving(context, run.key, { settled: indexes.length, dead: 0 }, nothingCounted);
   const after = settle(run, indexes);
   const inBytes = messages.reduce((sum, { body }) => sum + body.length, 0);
-  const commit = await context.store.commit([
-    writeRun(run, after),
-    ...moveCapacity(queue, outflow(run, indexes)),
-    putNewRun(added),
-    ...moveCapacity(target, addFlow(noFlow, { inMessages: messages.length, inBytes })),
-  ]);
-  if (!commit.done) {
-    await deletePayload(context, added);
-    return "others";
-  }
+  const commit = await commitNaming(
+    context,
+    [added.payload],
+    [
+      writeRun(run, after),
+      ...moveCapacity(queue, outflow(run, indexes)),
+      putNewRun(added),
+      ...moveCapacity(target, addFlow(noFlow, { inMessages: messages.length, inBytes })),
+    ],
+  );
+  if (!commit.done) return "others";
   await deleteBodies(context, queue, run, after);
   return indexes.length;
 };
