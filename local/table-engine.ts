@@ -20,16 +20,19 @@ export interface Engine {
 /** A port that was free a moment ago may be taken by the time the engine binds it. */
 const attempts = 5;
 
-/** Starts Dynoxide on a free port with its database in `dataDir`, which the caller has to itself. */
-export async function startTableEngine(dataDir: string): Promise<Engine> {
+/**
+ * Starts Dynoxide on a free port with its database in `dataDir`, which the caller has to itself. `isKept` false: in memory, for
+ * who needs nothing of it after its end.
+ */
+export async function startTableEngine(dataDir: string, isKept = true): Promise<Engine> {
   const binary = findBinary();
   const pidFile = join(dataDir, "table-engine.pid");
   await endProcesses(recordedPids(pidFile));
-  const database = join(dataDir, "table.db");
+  const database = isKept ? join(dataDir, "table.db") : undefined;
   for (let attempt = 1; ; attempt += 1) {
     const started = await launch(binary, database, pidFile, await freePort());
     if (typeof started !== "string") {
-      indexStreams(database);
+      if (database !== undefined) indexStreams(database);
       return started;
     }
     if (attempt === attempts || !/in use/.test(started))
@@ -69,7 +72,12 @@ exec >&- 2>&-
 read -r _
 kill -9 $! && wait`;
 
-async function launch(binary: string, database: string, pidFile: string, port: number): Promise<Engine | string> {
+async function launch(
+  binary: string,
+  database: string | undefined,
+  pidFile: string,
+  port: number,
+): Promise<Engine | string> {
   const child = spawn(
     "/bin/sh",
     [
@@ -83,8 +91,7 @@ async function launch(binary: string, database: string, pidFile: string, port: n
       "127.0.0.1",
       "--port",
       String(port),
-      "--db-path",
-      database,
+      ...(database === undefined ? [] : ["--db-path", database]),
     ],
     { detached: true, stdio: ["pipe", "pipe", "pipe"] },
   );

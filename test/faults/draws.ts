@@ -1,22 +1,23 @@
 /** What the product draws at random: the names that differ between two states of the table which are otherwise the same. */
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
-import { vi } from "vitest";
 
 const drawn = new Set<string>();
 
 /** From now on: keeps every random value as the product writes it, in the letters of an id. Gives what ends it. */
 export const keepDraws = (): (() => void) => {
   const original = crypto.randomBytes;
-  const spy = vi.spyOn(crypto, "randomBytes").mockImplementation(((size: number) => {
+  const kept = (size: number) => {
     const bytes = original(size);
     drawn.add(bytes.toString("base64url"));
     drawn.add(bytes.toString("hex"));
     return bytes;
-  }) as typeof crypto.randomBytes);
+  };
+  // No spy of the test runner: it would keep every call that was ever made.
+  Object.assign(crypto, { randomBytes: kept });
   syncBuiltinESMExports();
   return () => {
-    spy.mockRestore();
+    Object.assign(crypto, { randomBytes: original });
     syncBuiltinESMExports();
     drawn.clear();
   };

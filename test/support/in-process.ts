@@ -113,7 +113,7 @@ export function useInProcessService(): InProcessService {
       else process.env[variable] = value;
     }
     dataDir = await mkdtemp(join(tmpdir(), "cairn-in-process-"));
-    engine = given === undefined ? await startTableEngine(dataDir) : undefined;
+    engine = given === undefined ? await startTableEngine(dataDir, false) : undefined;
     endpoint = engine?.endpoint ?? given ?? "";
     process.env.DYNAMODB_ENDPOINT = endpoint;
     queueEngine = givenQueues === undefined ? await startQueueEngine() : undefined;

@@ -13,8 +13,17 @@ type Sdk = Pick<DynamoDBClient, "middlewareStack"> & {
  */
 export const connectOver = (wire: Wire, client: Sdk): void => {
   client.config.requestHandler = wire as unknown as Sdk["config"]["requestHandler"];
-  for (const name of ["httpSigningMiddleware", "getUserAgentMiddleware"]) client.middlewareStack.remove(name);
+  for (const name of ONLY_FOR_AWS) client.middlewareStack.remove(name);
 };
+
+const ONLY_FOR_AWS = [
+  "httpSigningMiddleware",
+  "getUserAgentMiddleware",
+  "hostHeaderMiddleware",
+  "recursionDetectionMiddleware",
+  "contentLengthMiddleware",
+  "loggerMiddleware",
+] as const;
 
 /** What the SDK hands to a request handler, as far as calls of its JSON protocols have it. */
 interface WireRequest {
