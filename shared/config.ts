@@ -75,6 +75,7 @@ export const openCall = (remainingMs: number): CallScope => {
       await commandQueue.settled();
       await table.settled();
     },
+    isReplicated,
     replicated: async () => replicated?.replicated(),
   };
 };

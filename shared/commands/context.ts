@@ -14,6 +14,8 @@ export interface Context {
   readonly now: () => number;
   /** When a call that may be long stops and says how to go on. */
   readonly stopAtMs: number;
+  /** The store has replicas: whatever is read of single records, and of completions, is waited for there. */
+  readonly isReplicated?: boolean;
   /** Of a verb that runs for a stored command, or for what came by the command queue. */
   readonly beside?: Beside;
 }

@@ -1,5 +1,6 @@
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { fence } from "../../domain/session.ts";
+import { completionPrefix, sessionKey } from "../../records/keys.ts";
 import type { Context } from "../context.ts";
 import { looks } from "../looks.ts";
 import { loadSession } from "../sessions/liveness.ts";
@@ -34,12 +35,29 @@ export const sync = async (
   let isWoken = false;
   for await (const _ of looks(context, untilMs, FIRST_PAUSE_MS, LONGEST_PAUSE_MS)) {
     const first = await firstOpen(context, name);
-    if (first === undefined || first > through) return { through, open: [], hasMore: false };
+    if (first === undefined || first > through) {
+      if (context.isReplicated === true) await readCompletions(context, name);
+      return { through, open: [], hasMore: false };
+    }
     // Its wake may have been lost.
     if (!isWoken) await wake(context, name, first);
     isWoken = true;
   }
   return { through, ...(await listOpen(context, name, through)) };
+};
+
+/** What is complete here is told as complete when the replicas show it, too. */
+const readCompletions = async (context: Context, session: string): Promise<void> => {
+  let after: string | undefined;
+  do {
+    const { pk } = sessionKey(session);
+    const page = await context.store.query({
+      pk,
+      beginsWith: completionPrefix,
+      ...(after !== undefined && { after }),
+    });
+    after = page.next;
+  } while (after !== undefined);
 };
 
 const listOpen = async (

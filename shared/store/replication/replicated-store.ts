@@ -59,6 +59,7 @@ export class ReplicatedStore implements Store {
   async query(query: Query): Promise<Page> {
     const page = await this.#table.query(query);
     for (const item of page.items) {
+      // The record of a commit is enough of it: with that the whole commit will be there after a promotion.
       if (String(item.sk).startsWith(completionPrefix)) this.#rest(item);
       else this.#meet(item);
     }
