@@ -4,6 +4,7 @@ import { type Engines, openEngines } from "./engines.ts";
 import { type EventSources, startEventSources } from "./event-source.ts";
 import { type Feeds, startFeeds } from "./feeds.ts";
 import { type HttpApi, serve } from "./http/serve.ts";
+import { mustBePrimary } from "./must-be-primary.ts";
 import { ensureQueues } from "./queues.ts";
 import { type Schedule, startSchedule } from "./schedule.ts";
 import { helpText, readSettings, type Settings } from "./settings.ts";
@@ -50,6 +51,7 @@ async function start(settings: Settings, shutDown: (failure: string) => void): P
     ensureTable(engines.dynamodbEndpoint, settings.tableName, { stream: replicas.length > 0 }),
     ...replicas.map(({ endpoint, tableName }) => ensureTable(endpoint ?? engines.dynamodbEndpoint, tableName)),
   ]);
+  await mustBePrimary(engines.dynamodbEndpoint, settings.tableName);
   setEnvironment({
     CAIRN_TABLE: settings.tableName,
     CAIRN_COMMAND_QUEUE_URL: queues.commands.url,

@@ -60,6 +60,21 @@ function npmStart(args: readonly string[], env: Readonly<Record<string, string |
 }
 
 describe("a start", () => {
+  test("refuses the table of a replica, and says what makes it a primary", async () => {
+    const dataDir = join(folder, "replica");
+    const first = await started({ dataDir });
+    await first.stop();
+    const engine = await startTableEngine(dataDir);
+    const client = new DynamoDBClient({ endpoint: engine.endpoint });
+    const Item = { [table.partitionKey]: { S: "STORE" }, [table.sortKey]: { S: "STATUS" }, role: { S: "replica" } };
+    await client.send(new PutItemCommand({ TableName: "cairn", Item }));
+    client.destroy();
+    await engine.stop();
+    const { code, stderr } = await npmStart([], { CAIRN_DATA: dataDir, PORT: "0" });
+    expect(code).toBe(1);
+    expect(stderr).toContain('the table "cairn" is a replica; `npm run -s cairn -- store promote --table cairn`');
+  });
+
   test("answers within 3 s", async () => {
     const tookMs: number[] = [];
     // One of three, in units of what this machine has left: what else runs on it meanwhile is not what is tested.
