@@ -65,7 +65,7 @@ describe("a start", () => {
     const first = await started({ dataDir });
     await first.stop();
     const engine = await startTableEngine(dataDir);
-    const client = new DynamoDBClient({ endpoint: engine.endpoint });
+    const client = new DynamoDBClient({ endpoint: engine.endpoint, ...local });
     const Item = { [table.partitionKey]: { S: "STORE" }, [table.sortKey]: { S: "STATUS" }, role: { S: "replica" } };
     await client.send(new PutItemCommand({ TableName: "cairn", Item }));
     client.destroy();
