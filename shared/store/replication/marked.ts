@@ -1,17 +1,27 @@
 /** What a commit of a replicated store writes besides: versions on all its records, stones for what it deletes. */
-import { type Mark, markAttributes, olderThan, putStone, putStones, stoneKey } from "../../records/replication.ts";
-import type { Key, Write } from "../../records/write.ts";
+import {
+  type Mark,
+  markAttributes,
+  olderThan,
+  putStone,
+  putStones,
+  stampOf,
+  stoneKey,
+} from "../../records/replication.ts";
+import { absent, type Item, type Key, type Term, type Write } from "../../records/write.ts";
 
-/** `carried`: the last commit of several records that is known to have written the record that a write replaces. */
-export const marked = (
-  writes: readonly Write[],
-  mark: Mark,
-  id: string,
-  carried: (key: Key) => string | undefined,
-): readonly Marked[] => {
+/** What is known of what was at a key. */
+export interface Former {
+  /** The last commit of several records that wrote, or deleted, the record that a write replaces. */
+  readonly commit: (key: Key) => string | undefined;
+  /** The stone of a record that is made again (`isMadeAgain`), as it was read. */
+  readonly stone: (key: Key) => Item | undefined;
+}
+
+export const marked = (writes: readonly Write[], mark: Mark, id: string, former: Former): readonly Marked[] => {
   const deleted = writes.flatMap(({ kind, key }) => (kind === "delete" && !isUsedAgain(key) ? [key] : []));
   return [
-    ...writes.flatMap((write) => markedOne(write, mark, carried(write.key))),
+    ...writes.flatMap((write) => markedOne(write, mark, former)),
     ...(deleted.length > 0 ? [{ write: putStones(id, deleted, mark) }] : []),
   ];
 };
@@ -22,22 +32,33 @@ export interface Marked {
   readonly of?: Write;
 }
 
-const markedOne = (write: Write, mark: Mark, carried: string | undefined): readonly Marked[] => {
+/** It is put where none is, and may have been before: the stone there tells what it comes after. */
+export const isMadeAgain = (write: Write): boolean => isNew(write) && isUsedAgain(write.key);
+
+const isNew = (write: Write): boolean => write.kind === "put" && write.require.some(({ is }) => is === "absent");
+
+const asRead = (stone: Item | undefined): Term =>
+  stone === undefined ? absent : { is: "equal", path: ["rv"], value: stampOf(stone) };
+
+const markedOne = (write: Write, mark: Mark, former: Former): readonly Marked[] => {
   const older = olderThan(mark.stamp);
   switch (write.kind) {
     case "check":
       return [{ write, of: write }];
     case "put": {
-      const attributes = markAttributes({ ...mark, commit: mark.commit ?? carried });
-      const isNew = write.require.some(({ is }) => is === "absent");
+      const attributes = markAttributes({ ...mark, commit: mark.commit ?? former.commit(write.key) });
       const put = {
         ...write,
         item: { ...write.item, ...attributes },
-        require: isNew ? write.require : [...write.require, older],
+        require: isNew(write) ? write.require : [...write.require, older],
       };
-      // Nobody who makes it again has met the version with which it went: its stone has that.
-      const check = { kind: "check", key: stoneKey(write.key), require: [older], otherwise: "reload" } as const;
-      return [{ write: put, of: write }, ...(isNew && isUsedAgain(write.key) ? [{ write: check }] : [])];
+      if (!isMadeAgain(write)) return [{ write: put, of: write }];
+      // Whoever makes it again knows the version and the commit with which it went by its stone.
+      const require = [asRead(former.stone(write.key))];
+      return [
+        { write: put, of: write },
+        { write: { kind: "check", key: stoneKey(write.key), require, otherwise: "reload" } },
+      ];
     }
     case "update": {
       const set = Object.entries(markAttributes(mark)).map(([name, value]) => [[name], value] as const);

@@ -14,6 +14,7 @@ import {
   type Mark,
   putJournal,
   stampOf,
+  stoneKey,
   stonePrefix,
   stonesPrefix,
 } from "../../records/replication.ts";
@@ -21,7 +22,7 @@ import type { Item, Key, Write } from "../../records/write.ts";
 import type { Commit, Consistency, Failure, Page, Query, Store } from "../port.ts";
 import { Unavailable } from "../port.ts";
 import { meetStamp, nextStamp } from "./clock.ts";
-import { type Marked, marked } from "./marked.ts";
+import { isMadeAgain, type Marked, marked } from "./marked.ts";
 import type { Cluster, Expected } from "./port.ts";
 import { untilShown } from "./until-shown.ts";
 
@@ -97,7 +98,9 @@ export class ReplicatedStore implements Store {
   async #commitBodies(writes: readonly Write[]): Promise<Commit> {
     if (writes.some(({ kind }) => kind === "delete")) await this.#until(this.#written, "recent");
     const mark = { stamp: nextStamp() };
-    const commit = await this.#made(marked(writes, mark, randomId(), () => undefined));
+    const commit = await this.#made(
+      marked(writes, mark, randomId(), { commit: () => undefined, stone: () => undefined }),
+    );
     if (commit.done) {
       for (const { kind, key } of writes) if (kind === "put") this.#note(this.#bodies, key, mark.stamp);
     }
@@ -105,12 +108,16 @@ export class ReplicatedStore implements Store {
   }
 
   async #attempt(writes: readonly Write[], changes: readonly Write[]): Promise<Commit | "again"> {
+    const stones = await this.#stonesOf(changes);
     const stamp = nextStamp();
     const id = randomId();
     // What a limited queue has left is computed when a replica is promoted: it needs no journal.
     const isJournaled = changes.filter(({ key }) => !isCapacity(key)).length > 1;
     const mark: Mark = { stamp, commit: isJournaled ? id : undefined };
-    const all = marked(writes, mark, id, (key) => this.#commits.get(nameOf(key)));
+    const all = marked(writes, mark, id, {
+      commit: (key) => this.#commits.get(nameOf(key)),
+      stone: (key) => stones.get(nameOf(key)),
+    });
     if (isJournaled) await this.#journal(id, stamp, all);
     const commit = await this.#made(all);
     if (commit.done) {
@@ -123,6 +130,22 @@ export class ReplicatedStore implements Store {
       return "again";
     }
     return commit;
+  }
+
+  /** Of the records that are made again: these come after the commits that deleted them. */
+  async #stonesOf(changes: readonly Write[]): Promise<ReadonlyMap<string, Item>> {
+    const keys = changes.filter(isMadeAgain).map(({ key }) => key);
+    const found = keys.length === 0 ? [] : await this.#table.readAll(keys.map(stoneKey));
+    const stones = new Map<string, Item>();
+    for (const [i, key] of keys.entries()) {
+      const stone = found[i];
+      if (stone === undefined) continue;
+      meetStamp(stampOf(stone));
+      stones.set(nameOf(key), stone);
+      const commit = commitOf(stone);
+      if (commit !== undefined) this.#commits.set(nameOf(key), commit);
+    }
+    return stones;
   }
 
   async #journal(id: string, stamp: number, all: readonly Marked[]): Promise<void> {
