@@ -71,13 +71,16 @@ const recordsOf = async (store: DynamoStore): Promise<readonly Item[]> => {
   return all;
 };
 
+/** Prepares what it rests on; what it gives then does what is looked at. */
+type Work = (c: Client) => Promise<() => Promise<unknown>>;
+
 /** What the work does, when everything that it rests on has come before. */
-const happening = async (work: (c: Client) => Promise<() => Promise<unknown>>): Promise<Happening> => {
+const happening = async (work: Work, kept = 0): Promise<Happening> => {
   const act = await whileFed(() => work(process.client));
   const before = await recordsOf(replica.store);
   fed = [];
   await whileFed(act);
-  return { before, images: fed, after: await recordsOf(started.primary) };
+  return { before, images: fed, after: await recordsOf(started.primary), kept };
 };
 
 const twoQueues = async (c: Client) =>
@@ -94,7 +97,9 @@ const swapped = async (c: Client) => {
   return { session, xid };
 };
 
-const works: Readonly<Record<string, (c: Client) => Promise<() => Promise<unknown>>>> = {
+const besides = "a dead letter from beside what a branch takes";
+
+const works: Readonly<Record<string, Work>> = {
   "a commit of one phase": async (c) => {
     const { session, xid } = await swapped(c);
     expectXa(await session.end(xid), "XA_OK");
@@ -171,6 +176,32 @@ const works: Readonly<Record<string, (c: Client) => Promise<() => Promise<unknow
         expectXa(await session.end(xid), "XA_OK");
         expectXa(await c.commit(xid, { onePhase: true }), "XA_OK");
       }
+    };
+  },
+  "a branch, and a purge of what it brought": async (c) => {
+    const [a, b] = await twoQueues(c);
+    const session = await newSession(c);
+    const xid = newXid();
+    await swap(await begin(session, xid), a, b);
+    expectXa(await session.end(xid), "XA_OK");
+    return async () => {
+      expectXa(await c.commit(xid, { onePhase: true }), "XA_OK");
+      expectOk(await c.purge(b));
+    };
+  },
+  [besides]: async (c) => {
+    const letters = await newQueue(c);
+    const queue = await newQueue(c, ["one", "two"], { deadLetterQueue: letters });
+    const session = await newSession(c);
+    const xid = newXid();
+    const inside = await begin(session, xid);
+    const [one, two] = await take(inside, queue, 2, 300);
+    if (one === undefined || two === undefined) throw new Error("two messages were enqueued");
+    await acceptAll(inside, [one]);
+    await endAndPrepare(session, xid);
+    return async () => {
+      expectOk(await c.reject([two.deliveryId]));
+      expectXa(await c.commit(xid), "XA_OK");
     };
   },
 };

@@ -2,6 +2,7 @@
 import { applyImages } from "../../shared/commands/replica/apply.ts";
 import { promote } from "../../shared/commands/replica/promote.ts";
 import { readStoreStatus } from "../../shared/commands/store/status.ts";
+import { liveCount } from "../../shared/domain/run.ts";
 import { changesOf, runKeyAt } from "../../shared/records/changes.ts";
 import {
   commitOf,
@@ -11,6 +12,7 @@ import {
   stampOf,
   stoneKey,
 } from "../../shared/records/replication.ts";
+import { readRun } from "../../shared/records/run.ts";
 import type { Item, Key } from "../../shared/records/write.ts";
 import type { Chance } from "../history/random.ts";
 import { keyOf, MemoryStore, nameOf } from "./memory-store.ts";
@@ -21,6 +23,8 @@ export interface Happening {
   readonly images: readonly Item[];
   /** All records of the primary afterwards. */
   readonly after: readonly Item[];
+  /** Messages that nothing of it settles. */
+  readonly kept: number;
 }
 
 export interface Arrived {
@@ -77,6 +81,8 @@ export const promotedWith = async (happening: Happening, { images, isAll }: Arri
   if (BigInt.asUintN(64, status.changeCounter - counted.changeCounter) < BigInt(more)) {
     wrongs.push(`the counter went from ${counted.changeCounter} to ${status.changeCounter} by ${more} changes`);
   }
+  const live = liveIn(store.items, happening);
+  if (live < happening.kept) wrongs.push(`${live} of its messages are there, and ${happening.kept} should be`);
   return [...wrongs, ...contents(store, happening), ...(isAll ? differences(store, happening) : [])];
 };
 
@@ -113,6 +119,15 @@ const differences = (store: MemoryStore, { after }: Happening): readonly string[
   return [...new Set([...here.keys(), ...there.keys()])].flatMap((name) =>
     here.get(name) === there.get(name) ? [] : [`${name} is ${here.get(name)}, and ${there.get(name)} on the primary`],
   );
+};
+
+/** Messages on the queues of which images came. */
+const liveIn = (items: readonly Item[], { images }: Happening): number => {
+  const queues = new Set(images.map(({ pk }) => pk));
+  return items.reduce((sum, item) => {
+    const key = runKeyAt(keyOf(item));
+    return sum + (key === undefined || !queues.has(item.pk) ? 0 : liveCount(readRun(item, key)));
+  }, 0);
 };
 
 /** Enqueues and dequeues that the records show. */

@@ -22,8 +22,15 @@ export const marked = (writes: readonly Write[], mark: Mark, id: string, former:
   const deleted = writes.flatMap(({ kind, key }) => (kind === "delete" && !isUsedAgain(key) ? [key] : []));
   return [
     ...writes.flatMap((write) => markedOne(write, mark, former)),
-    ...(deleted.length > 0 ? [{ write: putStones(id, deleted, mark) }] : []),
+    ...(deleted.length > 0 ? [{ write: putStones(id, deleted, stoneMark(mark, deleted, former)) }] : []),
   ];
+};
+
+/** A commit of one deletion has no journal: its stone is the only one to tell of the commit that wrote what is gone. */
+const stoneMark = (mark: Mark, deleted: readonly Key[], former: Former): Mark => {
+  const [only, ...others] = deleted;
+  if (mark.commit !== undefined || only === undefined || others.length > 0) return mark;
+  return { ...mark, commit: former.commit(only) };
 };
 
 /** A write as it is made; `of`: the write that was asked for, when it stands for one. */
@@ -68,7 +75,7 @@ const markedOne = (write: Write, mark: Mark, former: Former): readonly Marked[] 
     case "delete":
       return [
         { write: { ...write, require: [...write.require, older] }, of: write },
-        ...(isUsedAgain(write.key) ? [{ write: putStone(write.key, mark) }] : []),
+        ...(isUsedAgain(write.key) ? [{ write: putStone(write.key, stoneMark(mark, [write.key], former)) }] : []),
       ];
   }
 };
