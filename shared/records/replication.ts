@@ -112,7 +112,6 @@ const writeValue = (write: Exclude<Write, { kind: "check" }>): Value => ({
   k: [write.key.pk, write.key.sk],
   ...(write.kind === "put" && { put: write.item }),
   ...(write.kind === "update" && { up: write.change as unknown as Value }),
-  ...(write.kind === "delete" && write.rest !== undefined && { rest: write.rest as unknown as Value }),
 });
 
 /** Notes on a replica that the commit happened; on a replica without the journal, nothing. */
@@ -141,12 +140,11 @@ interface StoredWrite {
   readonly k: readonly [string, string];
   readonly put?: Item;
   readonly up?: Change;
-  readonly rest?: Change;
 }
 
-const writeOf = ({ k: [pk, sk], put, up, rest: left }: StoredWrite): Write => {
+const writeOf = ({ k: [pk, sk], put, up }: StoredWrite): Write => {
   const rest = { key: { pk, sk }, require: [], otherwise: "reload" } as const;
   if (put !== undefined) return { kind: "put", item: put, ...rest };
   if (up !== undefined) return { kind: "update", change: up, ...rest };
-  return { kind: "delete", ...rest, ...(left !== undefined && { rest: left }) };
+  return { kind: "delete", ...rest };
 };

@@ -17,7 +17,7 @@ import { parseXid } from "../domain/xid.ts";
 import { runKey, runOwner } from "./keys.ts";
 import { isMap, json, map, text, Unreadable, whole, wholeOrZero } from "./reading.ts";
 import { pack, packIndexes, unpack, unpackAny, unpackIndexes } from "./repeats.ts";
-import { absent, atVersion, type Change, type Item, type Value, type Write } from "./write.ts";
+import { absent, atVersion, type Item, type Value, type Write } from "./write.ts";
 
 export const putNewRun = (run: Run): Write => ({
   kind: "put",
@@ -54,19 +54,18 @@ export const decideHold = (
     { is: "has", path: ["h", incarnation] },
     { is: "lacks", path: ["h", incarnation, "d"] },
   ] as const;
-  const isSettle = outcome === "settle";
-  const change: Change = {
-    set: [[["h", incarnation, "d"], isSettle ? "s" : "a"]],
-    add: [[["v"], 1], ...(isSettle ? [[["live"], -held] as const] : [])],
-  };
-  if (isSettle && isWhole) {
+  if (outcome === "settle" && isWhole) {
     const require = [...undecided, { is: "equal", path: ["live"], value: held } as const];
-    return { kind: "delete", key: runKey(key), require, otherwise: "reload", rest: change };
+    return { kind: "delete", key: runKey(key), require, otherwise: "reload" };
   }
+  const isSettle = outcome === "settle";
   return {
     kind: "update",
     key: runKey(key),
-    change,
+    change: {
+      set: [[["h", incarnation, "d"], isSettle ? "s" : "a"]],
+      add: [[["v"], 1], ...(isSettle ? [[["live"], -held] as const] : [])],
+    },
     require: [...undecided, ...(isSettle ? [{ is: "more-than", path: ["live"], value: held } as const] : [])],
     otherwise: "reload",
   };

@@ -69,8 +69,7 @@ interface Conditional {
 export type Write =
   | (Conditional & { readonly kind: "put"; readonly item: Item })
   | (Conditional & { readonly kind: "update"; readonly change: Change })
-  /** `rest`: what it would be instead for a record with more in it than the condition lets through. */
-  | (Conditional & { readonly kind: "delete"; readonly rest?: Change })
+  | (Conditional & { readonly kind: "delete" })
   | (Conditional & { readonly kind: "check" });
 
 export const absent: Term = { is: "absent" };

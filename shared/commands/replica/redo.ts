@@ -1,11 +1,10 @@
 import { changed } from "../../records/changed.ts";
 import { countFenced } from "../../records/fence.ts";
 import { storeKey } from "../../records/keys.ts";
-import { isMap } from "../../records/reading.ts";
 import { changesShard } from "../../records/replica.ts";
 import { type Arrival, type Held, heldAfter, heldWrites } from "../../records/replicated.ts";
 import { endOf, type Journal, markAttributes, stampOf, stoneKey } from "../../records/replication.ts";
-import type { Change, Item, Write } from "../../records/write.ts";
+import type { Write } from "../../records/write.ts";
 import { type Store, Unavailable } from "../../store/port.ts";
 
 /** What is decided again because the record changed in between: only another promotion of the same store does that. */
@@ -48,31 +47,9 @@ const arrivalOf = (journal: Journal, write: Write, { record }: Held): Arrival | 
     case "update":
       if (record === undefined || stampOf(record) >= journal.stamp) return undefined;
       return { is: "record", key, item: { ...changed(record, write.change), ...marks } };
-    case "delete": {
-      const left = leftOf(record, write.rest, journal.stamp);
-      return left === undefined
-        ? { is: "stone", key, item: { ...stoneKey(key), ...marks, ttl: endOf(journal) } }
-        : { is: "record", key, item: { ...left, ...marks } };
-    }
+    case "delete":
+      return { is: "stone", key, item: { ...stoneKey(key), ...marks, ttl: endOf(journal) } };
     case "check":
       return undefined;
   }
-};
-
-/**
- * Of a run whose last messages were taken at once with others that, as far as this store knows, were never taken: a commit
- * that did that is not here. Those stay.
- */
-const leftOf = (record: Item | undefined, rest: Change | undefined, stamp: number): Item | undefined => {
-  if (record === undefined || rest === undefined || stampOf(record) >= stamp) return undefined;
-  if (!(rest.set ?? []).every(([path]) => leadsTo(record, path))) return undefined;
-  const left = changed(record, rest);
-  return typeof left.live === "number" && left.live > 0 ? left : undefined;
-};
-
-/** There are maps all the way. */
-const leadsTo = (item: Item, [name, ...further]: readonly string[]): boolean => {
-  if (name === undefined || further.length === 0) return true;
-  const inner = item[name];
-  return isMap(inner) && leadsTo(inner as Item, further);
 };
