@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll } from "vitest";
 import { applyImages } from "../../shared/commands/replica/apply.ts";
+import { Fenced } from "../../shared/commands/replica/commit-fed.ts";
 import { giveUp } from "../../shared/commands/replica/give-up.ts";
 import { join } from "../../shared/commands/replica/join.ts";
 import type { OpenStore } from "../../shared/commands/replica/members.ts";
@@ -156,9 +157,14 @@ class FedReplica implements Replica {
   }
 
   async #run(): Promise<void> {
-    while (!this.#isStopped) {
-      await this.feed();
-      await sleep(POLL_MS);
+    try {
+      while (!this.#isStopped) {
+        await this.feed();
+        await sleep(POLL_MS);
+      }
+    } catch (error) {
+      // It was promoted.
+      if (!(error instanceof Fenced)) throw error;
     }
   }
 }
