@@ -230,28 +230,26 @@ it("a promotion that dies at any of its calls is finished by the next one", asyn
   const what = await happening(work);
   const chance = new Chance(seed);
   const half = partsOf(what, chance).filter(({ isAll }) => !isAll);
-  for (const part of [half[Math.floor(half.length / 3)], half[Math.floor(half.length / 2)]]) {
-    const fedStore = new MemoryStore(what.before);
-    await applyImages(fedStore, part?.images ?? []);
-    const undisturbed = new MemoryStore(fedStore.items);
-    let calls = 0;
-    const counting = dyingStore(undisturbed, () => {
-      calls += 1;
-      return "lives";
-    });
-    await promote({ store: counting, now: Date.now }, { table: "t" });
-    expect(calls).toBeGreaterThan(25);
-    for (let at = 0; at < calls; at++) {
-      for (const how of ["dies before", "dies after"] as const) {
-        const store = new MemoryStore(fedStore.items);
-        const dying = dyingStore(store, (call) => (call === at ? how : "lives"));
-        await expect(promote({ store: dying, now: Date.now }, { table: "t" })).rejects.toThrow(Died);
-        await promote({ store, now: Date.now }, { table: "t" });
-        expect(shown(store)).toEqual(shown(undisturbed));
-        const again = await promote({ store, now: Date.now }, { table: "t" });
-        expect(again.wasPrimary).toBe(true);
-      }
-    }
+  const part = half[Math.floor(half.length / 2)];
+  const fedStore = new MemoryStore(what.before);
+  await applyImages(fedStore, part?.images ?? []);
+  const undisturbed = new MemoryStore(fedStore.items);
+  let calls = 0;
+  const counting = dyingStore(undisturbed, () => {
+    calls += 1;
+    return "lives";
+  });
+  await promote({ store: counting, now: Date.now }, { table: "t" });
+  expect(calls).toBeGreaterThan(25);
+  // To die before a call is to die after the one before it.
+  for (let at = 0; at < calls; at++) {
+    const store = new MemoryStore(fedStore.items);
+    const dying = dyingStore(store, (call) => (call === at ? "dies after" : "lives"));
+    await expect(promote({ store: dying, now: Date.now }, { table: "t" })).rejects.toThrow(Died);
+    await promote({ store, now: Date.now }, { table: "t" });
+    expect(shown(store)).toEqual(shown(undisturbed));
+    const again = await promote({ store, now: Date.now }, { table: "t" });
+    expect(again.wasPrimary).toBe(true);
   }
 }, 90_000);
 

@@ -33,7 +33,7 @@ export interface Arrived {
 }
 
 /** Most parts of one happening that are tried. */
-const PARTS = 250;
+const PARTS = 80;
 
 /**
  * Every part of the images that may have arrived: of each record's some, the first ones first; bodies, which commits wait

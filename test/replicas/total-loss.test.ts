@@ -3,7 +3,7 @@ import { report } from "../history/verdict.ts";
 import { useCluster } from "../support/cluster.ts";
 import { totalLoss } from "./loss.ts";
 
-const RUNS = Number(process.env.REPLICA_RUNS ?? 5);
+const RUNS = Number(process.env.REPLICA_RUNS ?? 3);
 const first = Number(process.env.SEED ?? 1);
 
 const underTest = useCluster();
