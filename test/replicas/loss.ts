@@ -51,6 +51,7 @@ class Scene implements Resting {
   readonly #fates = new Map<string, Fate>();
   readonly #failures: unknown[] = [];
   #isDown = false;
+  #isShort = false;
   #isOver = false;
   #areEnginesOff = false;
   #engines: Promise<unknown> | undefined;
@@ -79,6 +80,7 @@ class Scene implements Resting {
     const callers = this.#call();
     await sleep(this.#chance.whole(1_500, 3_000));
     const isCutOff = await this.#lose();
+    if (process.env.LOSS_LOG !== undefined) process.stdout.write(`${await this.#statuses()}, cut off: ${isCutOff}\n`);
     if (await this.#isAlone())
       return this.#end("both replicas had been given up: what the primary had is lost with it");
     const { replica, feed } = await this.#choose();
@@ -87,7 +89,7 @@ class Scene implements Resting {
     await this.#judgeCounter(before, replica);
     if (isCutOff) {
       this.#isDown = true;
-      if (await this.#isSplit(replica)) return this.#end("the primary gave its replica up while that was promoted");
+      if (await this.#isSplit(replica)) return this.#end("the primary gave its replicas up while one was promoted");
     }
     await this.#runOn(replica);
     if (await this.#goesIn(feed)) this.#wrongs.push("the feed went on after the promotion");
@@ -104,6 +106,18 @@ class Scene implements Resting {
   #end(line: string, anomalies: readonly Anomaly[] = []): Loss {
     if (this.#failures.length > 0) throw this.#failures[0];
     return { anomalies, wrongs: this.#wrongs, line };
+  }
+
+  /** How the stores stand, for whoever looks for a cause. */
+  async #statuses(): Promise<string> {
+    const { primary, replicas, status } = this.#cluster;
+    const all = await Promise.all([primary, ...replicas.map(({ store }) => store)].map(status));
+    return all
+      .map(({ configChange, changeCounter, members }) => {
+        const states = members.map(({ table, state }) => `${table.split("-").at(-1)} ${state}`).join(" ");
+        return `change ${configChange} counter ${changeCounter} (${states})`;
+      })
+      .join("; ");
   }
 
   /** Whether the primary went on without both; then it must be the one to start from. */
@@ -132,7 +146,8 @@ class Scene implements Resting {
     // Some have more records than none when they join.
     const isDeclaredFirst = this.#chance.isOneIn(2);
     if (isDeclaredFirst) await this.#declare();
-    const timeoutSeconds = this.#chance.isOneIn(3) ? SHORT_SECONDS : 20;
+    this.#isShort = this.#chance.isOneIn(3);
+    const timeoutSeconds = this.#isShort ? SHORT_SECONDS : 20;
     for (const replica of this.#cluster.replicas) await this.#cluster.join(replica, timeoutSeconds);
     if (!isDeclaredFirst) await this.#declare();
     this.#startedAtMs = performance.now();
@@ -182,7 +197,8 @@ class Scene implements Resting {
 
   /** Feeds and primary end one after the other, in any order; says whether the primary lives on, cut off from callers. */
   async #lose(): Promise<boolean> {
-    const isCutOff = this.#chance.isOneIn(3);
+    // It would soon give both up, and go on alone.
+    const isCutOff = this.#chance.isOneIn(3) && !this.#isShort;
     const ends: (() => unknown)[] = this.#feeds.map((feed) => () => feed.cut());
     ends.splice(this.#chance.whole(0, 2), 0, async () => {
       if (isCutOff) return;
@@ -204,7 +220,8 @@ class Scene implements Resting {
   async #isSplit(replica: Replica): Promise<boolean> {
     const { primary, status } = this.#cluster;
     const statuses = await Promise.all([primary, replica.store].map(status));
-    if (statuses[0]?.configChange !== statuses[1]?.configChange) return false;
+    if (statuses[0]?.members.some(({ role, state }) => role === "replica" && state === "in-sync")) return false;
+    if (statuses[0]?.configChange !== statuses[1]?.configChange) return true;
     const { outcome } = identify(statuses.map((each, i) => ({ name: String(i), status: each })));
     if (outcome !== "not-comparable") this.#wrongs.push(`two stores that went on alone are found to be ${outcome}`);
     return true;
