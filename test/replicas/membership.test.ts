@@ -4,6 +4,8 @@ import { expect, it } from "vitest";
 import { pagesOf } from "../../shared/commands/replica/copy.ts";
 import { rejoinAll } from "../../shared/commands/replica/rejoin.ts";
 import { identify } from "../../shared/domain/store-status.ts";
+import { fenceShard } from "../../shared/records/fence.ts";
+import { shards } from "../../shared/records/keys.ts";
 import type { Item } from "../../shared/records/write.ts";
 import type { DynamoStore } from "../../shared/store/dynamodb.ts";
 import type { Client } from "../support/client.ts";
@@ -169,6 +171,18 @@ it("a primary whose replica was promoted refuses to change anything, and complet
   expect(await bodiesOf(after.client, queue)).toEqual(["one"]);
   await enqueueBodies(after.client, queue, ["three"]);
   expect(await bodiesOf(after.client, queue)).toEqual(["one", "three"]);
+}, 60_000);
+
+it("while its replica is being promoted, a primary does not go on alone", async () => {
+  const it = await scene("deposing");
+  const { client, primary, one, status } = it;
+  const queue = await newQueue(client, ["one"]);
+  await impatient(it);
+  await one.stop();
+  for (const shard of shards) await one.store.commit([fenceShard(shard)]);
+  const before = await status(primary);
+  expectRefused(await client.enqueue(queue, [{ body: "two" }]), "unavailable");
+  expect(await status(primary)).toMatchObject({ configChange: before.configChange });
 }, 60_000);
 
 it("a replica takes no calls that change anything, and nothing of them is written", async () => {

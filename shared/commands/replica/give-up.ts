@@ -1,5 +1,5 @@
 import type { Member } from "../../domain/store-status.ts";
-import { storeKey } from "../../records/keys.ts";
+import { changesKey, storeKey } from "../../records/keys.ts";
 import { type Configuration, readStore, setConfiguration } from "../../records/store.ts";
 import { Unavailable } from "../../store/port.ts";
 import type { StoreContext } from "../store/counted.ts";
@@ -45,11 +45,13 @@ const giveUpOnce = async (context: StoreContext, open: OpenStore, storeId: strin
 };
 
 const mustNotBePromoted = async (open: OpenStore, { clusterId }: Configuration, member: Member): Promise<void> => {
-  const own = await open(member)
-    .read(storeKey)
-    .catch(() => undefined);
+  const [own, counted] = await open(member)
+    .readAll([storeKey, changesKey("00")])
+    .catch(() => []);
   const known = own === undefined ? null : readStore(own).configuration;
-  if (known?.clusterId === clusterId && known.role === "primary" && member.state === "in-sync") {
+  // The fence comes first: while it is being promoted nothing is applied to it, and this store must not go on alone.
+  const isPromoted = known?.role === "primary" || counted?.fenced === true;
+  if (known?.clusterId === clusterId && isPromoted && member.state === "in-sync") {
     throw new Unavailable(`${member.storeId} was promoted: this store is not the cluster's primary any more`);
   }
 };
