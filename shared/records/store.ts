@@ -44,6 +44,8 @@ export interface StoreRecord {
   readonly base: bigint;
   readonly configuration: Configuration | null;
   readonly shutdown: Shutdown | null;
+  /** No call begins to write before (ms): a store is being admitted, and both are counted. */
+  readonly pausedUntilMs: number;
 }
 
 /** What the record says; a store that has none says nothing. */
@@ -55,6 +57,7 @@ export const readStore = (item: Item | undefined): StoreRecord => ({
   configuration:
     item !== undefined && hasAny(item, ["cl", "cc", "ci", "cp", "role", "ms", "rt"]) ? readConfiguration(item) : null,
   shutdown: item !== undefined && hasAny(item, ["sd", "sc"]) ? readShutdown(item) : null,
+  pausedUntilMs: item === undefined ? 0 : wholeOrZero(item, "pu"),
 });
 
 /** Gives a store an id when it has none; else the one in the record is the store's. */
@@ -77,10 +80,14 @@ export const setConfiguration = (over: Configuration | null, configuration: Conf
         [["ms"], JSON.stringify(configuration.members.map(memberDocument))],
         [["rt"], configuration.replicaTimeoutSeconds],
       ],
-      remove: [["sd"], ["sc"]],
+      remove: [["sd"], ["sc"], ["pu"]],
     },
     isConfiguration(over),
   );
+
+/** Lets no call begin to write before that moment, or until the configuration is changed. */
+export const setPause = (read: Configuration, untilMs: number): Write =>
+  update({ set: [[["pu"], untilMs]] }, isConfiguration(read));
 
 /** That the store's configuration still is the one that was read, or none. */
 export const isConfiguration = (read: Configuration | null): readonly Term[] =>

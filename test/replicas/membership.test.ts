@@ -173,6 +173,28 @@ it("a primary whose replica was promoted refuses to change anything, and complet
   expect(await bodiesOf(after.client, queue)).toEqual(["one", "three"]);
 }, 60_000);
 
+it("one that joins under load counts from then on as the primary does", async () => {
+  const { replicas, join, primary, status } = await cluster(1);
+  const [one] = replicas as readonly [Replica];
+  const process = await service.process("under load");
+  await process.restart(service.tableName);
+  const queue = await newQueue(process.client, ["one"]);
+  one.start();
+  let isOver = false;
+  const callers = Array.from({ length: 3 }, async () => {
+    for (let count = 0; ; count++) {
+      if (isOver) return count;
+      await enqueueBodies(process.client, queue, ["more"]);
+    }
+  });
+  await sleep(300);
+  await join(one);
+  isOver = true;
+  expect((await Promise.all(callers)).every((count) => count > 1)).toBe(true);
+  await untilSame(primary, one);
+  expect((await status(one.store)).changeCounter).toBe((await status(primary)).changeCounter);
+}, 60_000);
+
 it("while its replica is being promoted, a primary does not go on alone", async () => {
   const it = await scene("deposing");
   const { client, primary, one, status } = it;

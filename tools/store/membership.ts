@@ -3,10 +3,12 @@ import { CannotJoin, join } from "../../shared/commands/replica/join.ts";
 import { CannotLeave, leaveCluster } from "../../shared/commands/replica/leave-cluster.ts";
 import type { Place as MemberPlace } from "../../shared/commands/replica/members.ts";
 import { CannotPromote, promote } from "../../shared/commands/replica/promote.ts";
+import { storeKey } from "../../shared/records/keys.ts";
 import type { Configuration } from "../../shared/records/store.ts";
 import { Failure } from "./failure.ts";
 import { onTable } from "./on-table.ts";
 import type { Place, PlaceWanted } from "./place.ts";
+import { reading } from "./reading.ts";
 
 /** Brings the store at `replica` (`NAME[@WHERE]`) into the cluster of the one that is meant. */
 export const joinReplica = (
@@ -16,9 +18,12 @@ export const joinReplica = (
 ): Promise<number> =>
   onTable(wanted, env, (context, own, tables) =>
     explained(async () => {
-      const configuration = await join(context, tables.beside(own), {
+      const open = tables.beside(own);
+      const place = memberPlaceFrom(replica);
+      await reading(`table ${place.table}`, () => open(place).read(storeKey));
+      const configuration = await join(context, open, {
         primary: memberPlaceOf(own),
-        replica: memberPlaceFrom(replica),
+        replica: place,
         ...(timeoutSeconds !== undefined && { replicaTimeoutSeconds: timeoutSeconds }),
       });
       return said(configuration, "joined");

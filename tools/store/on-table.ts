@@ -1,9 +1,10 @@
 /** What is done on one table, the service's own: its status, an export of it, its shutdown. Each answers the exit code. */
 import { writeFileSync } from "node:fs";
 import { level } from "../../shared/commands/replica/level.ts";
-import { type ShutDown, shutDown } from "../../shared/commands/store/shutdown.ts";
+import { type ReachedStore, type ShutDown, shutDown } from "../../shared/commands/store/shutdown.ts";
 import { storeStatus } from "../../shared/commands/store/status.ts";
 import { statusDocument } from "../../shared/domain/store-document.ts";
+import type { Member } from "../../shared/domain/store-status.ts";
 import { Failure } from "./failure.ts";
 import { type Place, type PlaceWanted, placeBeside, placeOf } from "./place.ts";
 import { reading } from "./reading.ts";
@@ -33,6 +34,7 @@ export const shutDownStore = (
     await level(context.store, tables.beside(own), without);
     const result = await shutDown(context, {
       without,
+      check: async (stores) => unequal(stores),
       open: async (member) => (await tables.open(placeBeside(own, member))).store,
     });
     process.stdout.write(textOf(result, isJson));
@@ -63,6 +65,15 @@ const write = (file: string, text: string): void => {
   }
 };
 
+/** Those that are marked together count as equal: without a primary to level them they must be. */
+const unequal = (stores: readonly ReachedStore[]): readonly string[] => {
+  const hasPrimary = stores.some(({ store }) => store.configuration?.role !== "replica");
+  const counters = new Set(stores.map(({ changeCounter }) => changeCounter));
+  if (hasPrimary || counters.size < 2) return [];
+  const each = stores.map(({ storeId, changeCounter }) => `${storeId} stands at ${changeCounter}`).join(", ");
+  return [`without the primary they cannot be made equal: ${each}`];
+};
+
 const textOf = (result: ShutDown, isJson: boolean): string => {
   if (!result.done) throw new Failure(result.problems);
   const { shutdownId, leftOut } = result;
@@ -75,10 +86,21 @@ const textOf = (result: ShutDown, isJson: boolean): string => {
 
 const jsonOf = (document: object): string => `${JSON.stringify(document, null, 2)}\n`;
 
+const FIELD_WIDTH = 28;
+
+/** A line each. */
+const linesOfMembers = (field: string, members: readonly Member[]): string =>
+  members
+    .map(
+      ({ storeId, table, role, state }, i) =>
+        `${(i === 0 ? field : "").padEnd(FIELD_WIDTH)}${storeId}  ${table}  ${role}  ${state}\n`,
+    )
+    .join("");
+
 const linesOf = (document: object): string =>
   Object.entries(document)
     .map(([field, value]) => {
-      const text = value === null ? "-" : typeof value === "string" ? value : JSON.stringify(value);
-      return `${field.padEnd(28)}${text}\n`;
+      if (Array.isArray(value)) return linesOfMembers(field, value as readonly Member[]);
+      return `${field.padEnd(FIELD_WIDTH)}${value === null ? "-" : value}\n`;
     })
     .join("");

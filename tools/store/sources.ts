@@ -47,7 +47,7 @@ const readFile = (source: string): Source => {
 const jsonOf = (file: string): unknown => {
   let text: string;
   try {
-    text = readFileSync(file, "utf8");
+    text = readFileSync(file, "utf8").replace(/^\uFEFF/, "");
   } catch (error) {
     throw new Failure([`${file}: cannot be read: ${error instanceof Error ? error.message : error}`]);
   }

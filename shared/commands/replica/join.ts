@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { compareSerials, counterDistance } from "../../domain/counter.ts";
-import { REPLICA_TIMEOUT_SECONDS, REPLICAS } from "../../domain/limits.ts";
+import { MEMBERS_KNOWN_MS, REPLICA_TIMEOUT_SECONDS, REPLICAS } from "../../domain/limits.ts";
 import type { Member } from "../../domain/store-status.ts";
 import { unfenceShard } from "../../records/fence.ts";
 import { changesPk, shards } from "../../records/keys.ts";
 import { putPulse, stampOf } from "../../records/replication.ts";
-import { type Configuration, changesApplied, setConfiguration, setCounter } from "../../records/store.ts";
+import { type Configuration, changesApplied, setConfiguration, setCounter, setPause } from "../../records/store.ts";
 import { type Store, Unavailable, type WholeStore } from "../../store/port.ts";
 import { readCounted, type StoreContext } from "../store/counted.ts";
 import { ensureStoreId } from "../store/status.ts";
@@ -15,8 +15,13 @@ import { copyAll } from "./copy.ts";
 import { type OpenStore, type Place, withMember } from "./members.ts";
 import { hasOwnQueues } from "./own-queues.ts";
 
-/** A change is counted a moment before it is made: after so long those that were under way are made, in ms. */
-const UNDER_WAY_MS = 5_000;
+/** A change is counted a moment before it is made: calls that had begun are done after so long, in ms. */
+const UNDER_WAY_MS = 1_000;
+/** The longest that calls are held up when a store joins under load, in ms. */
+const PAUSE_MS = 6_000;
+/** What came last, in ms, when nothing has come since. */
+const STILL_MS = 250;
+const STILL_WITHIN_MS = 2_000;
 
 const PULSE_POLL_MS = 50;
 
@@ -50,13 +55,41 @@ export const join = async (
   await mustBeFed(context, joining, replica);
   const begun = await begin(context, read, joining, member);
   const before = await readCounted(context);
-  const startedMs = performance.now();
   await copyAll(context.store, replica);
   const after = await readCounted(context);
-  if (after.changeCounter !== before.changeCounter) {
-    await sleep(Math.max(0, UNDER_WAY_MS - (performance.now() - startedMs)));
+  if (after.changeCounter !== before.changeCounter) await pause(context, begun.clusterId, joining, replica);
+  return admit(context, open, begun.clusterId, member);
+};
+
+/**
+ * Lets no call begin to write for a moment, and waits until those that had begun are done and what they wrote has come: so
+ * the primary and the replica are counted at one state. It ends with the change of the configuration, or by itself.
+ */
+const pause = async (
+  context: StoreContext,
+  clusterId: string,
+  joining: Joining,
+  replica: WholeStore,
+): Promise<void> => {
+  const configuration = await readConfiguration(context.store);
+  if (configuration?.clusterId !== clusterId) throw new Overtaken("the cluster was changed by another: try again");
+  await context.store.commit([setPause(configuration, context.now() + PAUSE_MS)]);
+  // By then every process has read of it, and calls that began before are done.
+  await sleep(MEMBERS_KNOWN_MS + UNDER_WAY_MS);
+  await mustBeFed(context, joining, replica);
+  await untilStill(replica);
+};
+
+/** Until nothing more comes to the replica, or it takes too long. */
+const untilStill = async (replica: WholeStore): Promise<void> => {
+  const counted = async () => changesApplied((await replica.query({ pk: changesPk })).items);
+  let last = await counted();
+  for (const endMs = performance.now() + STILL_WITHIN_MS; performance.now() < endMs; ) {
+    await sleep(STILL_MS);
+    const now = await counted();
+    if (now === last) return;
+    last = now;
   }
-  return admit(context, open, begun.clusterId, member, before.changeCounter);
 };
 
 /**
@@ -120,11 +153,11 @@ const begin = async (
 const mayJoin = async (primary: PrimaryToJoin, member: Member, replica: WholeStore): Promise<void> => {
   const { configuration, store } = primary;
   if (configuration.role !== "primary") throw new CannotJoin("the store to join is a replica: promote it first");
-  const others = configuration.members.filter(({ storeId, role }) => role === "replica" && storeId !== member.storeId);
-  if (others.length >= REPLICAS) throw new CannotJoin(`a cluster has at most ${REPLICAS} replicas`);
   if (configuration.members.some(({ storeId, role }) => role === "primary" && storeId === member.storeId)) {
     throw new CannotJoin("a store cannot be its own replica");
   }
+  const others = configuration.members.filter(({ storeId, role }) => role === "replica" && storeId !== member.storeId);
+  if (others.length >= REPLICAS) throw new CannotJoin(`a cluster has at most ${REPLICAS} replicas`);
   const counted = await readCounted({ store: replica, now: Date.now });
   const known = counted.store.configuration;
   if (known === null) {
@@ -150,16 +183,12 @@ interface PrimaryToJoin {
 const isSplit = (known: Configuration, configuration: Configuration): boolean =>
   known.configChange === configuration.configChange && known.configId !== configuration.configId;
 
-/**
- * Makes it a member. Its counter begins at what the primary's was before everything that it now holds was copied, less what
- * it has counted by itself: so it never runs ahead of its records.
- */
+/** Makes it a member. Its counter is the primary's at that moment, and goes on with what it counts by itself. */
 const admit = async (
   context: StoreContext,
   open: OpenStore,
   clusterId: string,
   member: Member,
-  changeCounter: bigint,
 ): Promise<Configuration> => {
   const configuration = await readConfiguration(context.store);
   const now = configuration?.members.find(({ storeId }) => storeId === member.storeId);
@@ -167,6 +196,7 @@ const admit = async (
     throw new Unavailable("the store kept commands waiting for too long while it joined: try again");
   }
   const replica = open(member);
+  const { changeCounter } = await readCounted(context);
   const { items } = await replica.query({ pk: changesPk });
   const base = counterDistance(BigInt.asUintN(64, changesApplied(items)), changeCounter);
   const known = await readConfiguration(replica);

@@ -3,10 +3,15 @@ import { readConfiguration } from "./change-configuration.ts";
 import { copyAll } from "./copy.ts";
 import { inSync, type OpenStore } from "./members.ts";
 
-/** Brings to the replicas in sync what the feed has not brought yet, of a store that nobody uses any more. */
-export const level = async (primary: WholeStore, open: OpenStore, without: readonly string[]): Promise<void> => {
-  const configuration = await readConfiguration(primary);
-  if (configuration?.role !== "primary") return;
+/**
+ * Brings to the replicas in sync what the feed has not brought yet, in a cluster that nobody uses any more, asked at any of
+ * its stores. Without the primary (`without`) there is nothing to bring.
+ */
+export const level = async (store: WholeStore, open: OpenStore, without: readonly string[]): Promise<void> => {
+  const configuration = await readConfiguration(store);
+  const known = configuration?.members.find(({ role }) => role === "primary");
+  if (configuration === null || known === undefined || without.includes(known.storeId)) return;
+  const primary = configuration.role === "primary" ? store : open(known);
   for (const member of inSync(configuration)) {
     if (!without.includes(member.storeId)) await copyAll(primary, open(member));
   }

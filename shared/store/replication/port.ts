@@ -24,6 +24,8 @@ export interface Cluster {
    * is told here. Otherwise as it was within the last second.
    */
   followers(primary: Store, freshness: "fresh" | "recent"): Promise<readonly Follower[]>;
+  /** Resolves when a call may begin to write, by what was known within the last second. Throws on a replica. */
+  mayBegin(primary: Store): Promise<void>;
   /** The replica has kept a command waiting for too long: the cluster goes on without it. */
   giveUp(primary: Store, storeId: string): Promise<void>;
 }

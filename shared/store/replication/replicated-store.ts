@@ -36,6 +36,7 @@ export class ReplicatedStore implements Store {
   readonly #table: Store;
   readonly #cluster: Cluster;
   readonly #stopAtMs: number;
+  #begun: Promise<void> | undefined;
   /** By record: the last commit of several records that its image came from. */
   readonly #commits = new Map<string, string>();
   /** What was written, and what was read as one record: an answer rests on it. */
@@ -69,7 +70,7 @@ export class ReplicatedStore implements Store {
 
   /** A counter's version goes up by one, like the counter: it conflicts with nobody. */
   async count(write: UpdateWrite): Promise<Item | undefined> {
-    await this.#cluster.followers(this.#table, "recent");
+    await this.#begin();
     const add = [...(write.change.add ?? []), [["rv"], 1] as const];
     const counted = await this.#table.count({ ...write, change: { ...write.change, add } });
     if (counted !== undefined) this.#note(this.#written, write.key, stampOf(counted));
@@ -79,8 +80,7 @@ export class ReplicatedStore implements Store {
   async commit(writes: readonly Write[]): Promise<Commit> {
     const changes = writes.filter(({ kind }) => kind !== "check");
     if (changes.length === 0) return this.#table.commit(writes);
-    // Fails on a replica: before anything is written.
-    await this.#cluster.followers(this.#table, "recent");
+    await this.#begin();
     if (changes.every(({ key }) => isBody(key))) return this.#commitBodies(writes);
     await this.#until(this.#bodies, "recent");
     for (let attempt = 0; attempt < STAMP_ATTEMPTS; attempt++) {
@@ -93,6 +93,12 @@ export class ReplicatedStore implements Store {
   /** Resolves when every replica shows what an answer tells: what was written, and the single records that were read. */
   async replicated(): Promise<void> {
     await this.#until(new Map([...this.#rested, ...this.#written]), "fresh");
+  }
+
+  /** Before anything is written: then nothing of the call is held up half done. */
+  #begin(): Promise<void> {
+    this.#begun ??= this.#cluster.mayBegin(this.#table);
+    return this.#begun;
   }
 
   async #commitBodies(writes: readonly Write[]): Promise<Commit> {
