@@ -1,12 +1,21 @@
 import { describe, expect, it } from "vitest";
 import {
+  appliedKey,
   bindingKey,
+  bindingPrefix,
   blockKey,
   branchKey,
   branchPk,
   branchPrefix,
   capacityKey,
   changesKey,
+  commandKey,
+  commandListKey,
+  commandListPk,
+  commandOwner,
+  commandPrefix,
+  completionKey,
+  completionPrefix,
   deduplicationKey,
   deletedMarkKey,
   deletedQueueKey,
@@ -56,6 +65,9 @@ describe("where a record lies", () => {
     ["an exchange", exchangeKey("x"), "EXCHANGE#x", "SETTINGS"],
     ["a binding", bindingKey("x", "a.#", "q"), "EXCHANGE#x", "BINDING#a.##q"],
     ["a binding, by its queue", queueBindingKey("q", "x", "a.#"), queueBindingsPk("q"), "BINDING#x#a.#"],
+    ["a command that is open", commandKey("s", 12), "SESSION#s", `${commandPrefix}00000000000000000012`],
+    ["a completion", completionKey("s", 12), "SESSION#s", `${completionPrefix}00000000000000000012`],
+    ["what was applied of the command queue", appliedKey("i"), "APPLIED#i", "APPLIED"],
   ])("%s", (_, key, pk, sk) => {
     expect(key).toEqual({ pk, sk });
   });
@@ -67,7 +79,10 @@ describe("where a record lies", () => {
     expect([...new Set(tails.map(({ pk }) => pk))].sort()).toEqual(names.map(tailShard));
     expect(tailShard("07")).toBe("TAIL#07");
     expect(branchPk("07")).toBe("TPL#07");
+    expect(commandListPk("07")).toBe("COMMANDS#07");
     expect(names.map(branchPk)).toContain(branchKey(xid).pk);
+    expect(names.map(commandListPk)).toContain(commandListKey("s").pk);
+    expect(commandListKey("s").sk).toBe("s");
   });
 
   it("is beside its branch for operations that were put aside, but not among the branches", () => {
@@ -85,5 +100,16 @@ describe("where a record lies", () => {
       "q#g#2",
     ]);
     expect([runOwner(run), payloadPk("o")]).toEqual(["q#g#2#17", "PAYLOAD#o"]);
+    expect(commandOwner("s", "r")).toBe("s#r");
+  });
+
+  it("begins, among those that are listed, as the listing asks", () => {
+    expect([commandPrefix, completionPrefix, bindingPrefix, branchPrefix, deletedQueuePk]).toEqual([
+      "COMMAND#",
+      "COMPLETION#",
+      "BINDING#",
+      "XID#",
+      "DELETED",
+    ]);
   });
 });

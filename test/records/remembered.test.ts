@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Unreadable } from "../../shared/records/reading.ts";
 import {
+  forgetIdempotency,
   ifInForce,
   putDeduplication,
   putIdempotency,
@@ -58,6 +59,15 @@ describe("an idempotency key", () => {
   it("reads back as the request and its answer", () => {
     const read = readIdempotency(itemOf(put()));
     expect([read.hash, [...read.answer]]).toEqual(["h", [1, 2, 3]]);
+  });
+
+  it("is given up whatever it says", () => {
+    expect(forgetIdempotency("arn:someone", "k")).toEqual({
+      kind: "delete",
+      key: put().key,
+      require: [],
+      otherwise: "reload",
+    });
   });
 });
 
