@@ -35,7 +35,9 @@ describe("a status document", () => {
   });
 
   it("reads back as the status that was written", () => {
-    expect(parseStatus(JSON.parse(JSON.stringify(document)))).toEqual({ status: good });
+    expect(parseStatus(JSON.parse(JSON.stringify(document)))).toStrictEqual({ status: good });
+    const replica: StoreStatus = { ...good, role: "replica", storeId: "x".repeat(255) };
+    expect(parseStatus(statusDocument(replica))).toStrictEqual({ status: replica });
     fc.assert(
       fc.property(manyCandidates, (list) => {
         for (const { status: of } of list)
@@ -99,6 +101,19 @@ describe("a status document", () => {
     expect(read).toMatchObject({
       errors: [{ path: field, message: expect.stringContaining("is missing: it must be ") }],
     });
+  });
+
+  it.each<[string, string, object]>([
+    ["storeId", "must be a text of 1 to 255 characters, or null", { storeId: "x".repeat(256) }],
+    ["changeCounter", "must be a decimal string from 0 to 18446744073709551615", { changeCounter: -1 }],
+    ["state", "must be one of empty, dirty, clean", { state: "full" }],
+    ["readAt", "must be a time in ISO 8601", { readAt: 2026 }],
+    ["members", "must be a list", { members: "s" }],
+    ["members[0]", "must be an object", { members: [["s"]] }],
+    ["clusterId", "is null, but configChange, changeCounterAtConfigChange is not", { clusterId: null }],
+    ["shutdownId", "is null, but changeCounterAtShutdown is not", { state: "dirty", shutdownId: null }],
+  ])("with another %s says what it %s", (path, message, wrong) => {
+    expect(parseStatus({ ...document, ...wrong })).toEqual({ errors: [{ path, message }] });
   });
 
   it("names all that is wrong", () => {

@@ -88,6 +88,22 @@ describe("rule 1: no comparison", () => {
   });
 });
 
+describe("the changes since a change of the cluster", () => {
+  it("are none where there never was one", () => {
+    expect(changesSince(status({ changeCounter: 9n }))).toBeNull();
+    expect(changesSince(member(5n, 0n, 0n))).toBe(0n);
+  });
+});
+
+describe("groups of stores", () => {
+  it("are sorted name by name, whatever order they come in", () => {
+    const [ab, a, c] = [member(5n, 0n, 1n, { clusterId: "d" }), member(5n, 0n, 1n), member(5n, 0n, 1n)];
+    const groups = [["a", "c"], ["ab"]];
+    expect(choose({ ab, a, c })).toMatchObject({ groups });
+    expect(choose({ a, c, ab })).toMatchObject({ groups });
+  });
+});
+
 describe("rule 2: the latest change of the cluster", () => {
   it("is compared as a serial number", () => {
     expect(choose({ a: member(COUNTER_MAX, 0n, 900n), b: member(0n, 5n, 5n) })).toMatchObject({ best: "b" });
@@ -214,6 +230,13 @@ describe("an orderly shutdown", () => {
       outcome: "not-comparable",
       groups: [["a"], ["b"]],
     });
+  });
+
+  it("counts no more once the store goes on, nor when it has no name", () => {
+    const onwards: StoreStatus = { ...shutDown("S", status()), state: "dirty" };
+    expect(choose({ a: onwards, b: shutDown("S", status()) })).toMatchObject({ groups: [["a"], ["b"]] });
+    expect(standingState(status({ state: "clean", changeCounterAtShutdown: 0n }))).toBe("dirty");
+    expect([onwards, status({ state: "empty" })].map(standingState)).toEqual(["dirty", "empty"]);
   });
 
   it("of another time makes no one equal", () => {
