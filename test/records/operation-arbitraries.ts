@@ -19,19 +19,28 @@ const deduplications: fc.Arbitrary<Add["deduplications"]> = fc.array(
 const adds: fc.Arbitrary<Add> = fc
   .array(fc.tuple(fc.nat(1024 * 1024), fc.oneof(fc.constant(0), fc.nat(315_360_000))), { minLength: 1, maxLength: 100 })
   .chain((messages) =>
-    fc.record({
-      kind: fc.constant("add" as const),
-      id: tokens,
-      queue: names,
-      generation: tokens,
-      partition: fc.nat(63),
-      sizes: fc.constant(messages.map(([size]) => size)),
-      overheadBytes: fc.nat(100_000),
-      messageIdBase: tokens,
-      ttlSeconds: fc.constant(messages.map(([, ttl]) => ttl)),
-      deduplications,
-      payload: payloads,
-    }),
+    fc.record(
+      {
+        kind: fc.constant("add" as const),
+        id: tokens,
+        queue: names,
+        generation: tokens,
+        partition: fc.nat(63),
+        sizes: fc.constant(messages.map(([size]) => size)),
+        overheadBytes: fc.nat(100_000),
+        messageIdBase: tokens,
+        ttlSeconds: fc.constant(messages.map(([, ttl]) => ttl)),
+        deduplications,
+        payload: payloads,
+        deadLetterQueue: names,
+      },
+      {
+        requiredKeys: [
+          ...(["kind", "id", "queue", "generation", "partition", "sizes", "overheadBytes"] as const),
+          ...(["messageIdBase", "ttlSeconds", "deduplications", "payload"] as const),
+        ],
+      },
+    ),
   );
 
 const indexes = fc
