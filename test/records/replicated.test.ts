@@ -230,4 +230,21 @@ describe("what comes after what is held", () => {
     });
     expect(heldAfter({}, at(came, "stone")).held.stone).toStrictEqual(came);
   });
+
+  it("counts nothing of a run that is as new as its stone, and keeps what is counted in a newer stone", () => {
+    const [image] = runLife(3, [], false).images;
+    if (image === undefined) throw new Error("a life begins with an image");
+    const run: Key = { pk: String(image.pk), sk: String(image.sk) };
+    const dead = (rv: number, c: number): Item => ({ pk: `STONE#${run.pk}`, sk: run.sk, rv, c });
+    const asNew = { stone: dead(7, 0) };
+    expect(heldAfter(asNew, { is: "record", key: run, item: { ...image, rv: 7 } })).toEqual({
+      held: { record: undefined, stone: asNew.stone },
+      changes: 0,
+    });
+    const { c: _, ...newer } = dead(8, 0);
+    expect(heldAfter({ stone: dead(7, 6) }, { is: "stone", key: run, item: newer })).toEqual({
+      held: { record: undefined, stone: dead(8, 6) },
+      changes: 0,
+    });
+  });
 });

@@ -211,6 +211,22 @@ describe("a journal", () => {
     expect(plain(readJournal(itemOf(putJournal({ ...empty, writes: gone })))?.writes)).toEqual(plain(all));
   });
 
+  it("has of a write what it does, and no more", () => {
+    const of = { require: [], otherwise: "reload" } as const;
+    const change: Change = { remove: [["r"]] };
+    const all: readonly Write[] = [
+      { kind: "put", key: { pk: "A", sk: "1" }, item: { a: 1 }, ...of },
+      { kind: "update", key: { pk: "B", sk: "2" }, change, ...of },
+      { kind: "delete", key: { pk: "C", sk: "3" }, ...of },
+    ];
+    const journal = putJournal({ ...empty, writes: all });
+    expect(journal.kind === "put" && journal.item.ws).toStrictEqual([
+      { k: ["A", "1"], put: { a: 1 } },
+      { k: ["B", "2"], up: change },
+      { k: ["C", "3"] },
+    ]);
+  });
+
   it("is of commits before it only if it says so", () => {
     expect(Object.keys(itemOf(putJournal(empty))).sort()).toEqual(["pk", "rv", "sk", "ttl", "ws"]);
     expect(itemOf(putJournal({ ...empty, after: ["a", "b"] })).af).toEqual(["a", "b"]);
