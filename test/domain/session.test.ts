@@ -1,7 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DETACHED_RANGES } from "../../shared/domain/limits.ts";
-import { attach, close, fateOf, fence, isAliveAt, renew, type Session } from "../../shared/domain/session.ts";
+import {
+  attach,
+  close,
+  fateOf,
+  fence,
+  isAliveAt,
+  isDetached,
+  mayHaveOpenCommands,
+  renew,
+  type Session,
+} from "../../shared/domain/session.ts";
 
 const nowMs = 1_000_000;
 const attached = attach(undefined, "s", 300, nowMs);
@@ -55,6 +65,45 @@ describe("the fence", () => {
     ["refuses a session whose time is over, though nobody has closed it", attached, 1, endMs, "session-fenced"],
   ])("%s", (_, session, epoch, atMs, code) => {
     expect(fence(session, { name: "s", epoch }, atMs)?.refusal).toBe(code);
+  });
+});
+
+describe("the commands of a session", () => {
+  const busy: Session = { ...attached, commands: 7, completedThrough: 5, isListed: true };
+
+  it("go on counting from epoch to epoch", () => {
+    const kept = { commands: 7, completedThrough: 5, isListed: true };
+    expect(attach(busy, "s", 300, nowMs)).toMatchObject(kept);
+    expect(attach(close(busy, nowMs), "s", 300, nowMs)).toMatchObject(kept);
+  });
+
+  it("may be open past the one up to which none is", () => {
+    expect(mayHaveOpenCommands(undefined)).toBe(false);
+    expect([5, 6, 7, 8].map((completedThrough) => mayHaveOpenCommands({ ...busy, completedThrough }))).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  it("are nobody's to wait for at an epoch that was detached", () => {
+    const session: Session = {
+      ...attached,
+      detachedEpochs: [
+        [2, 3],
+        [6, 6],
+      ],
+    };
+    expect([1, 2, 3, 4, 6, 7].map((epoch) => isDetached(session, epoch))).toEqual([
+      false,
+      true,
+      true,
+      false,
+      true,
+      false,
+    ]);
+    expect(isDetached(undefined, 1)).toBe(false);
   });
 });
 

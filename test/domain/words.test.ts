@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { fnv1a } from "../../shared/domain/hash.ts";
 import { isName, isReserved, NAME_SHAPE } from "../../shared/domain/name.ts";
 import { isRefusal, refusalCodes, refuse, refuseFields } from "../../shared/domain/refusal.ts";
+import { Unavailable } from "../../shared/domain/unavailable.ts";
 
 describe("a name", () => {
   it.each(["a", "Z", "9", "a.b", "_-.", "..a", "...", "x".repeat(127)])("may be %s", (name) => {
@@ -73,5 +74,14 @@ describe("a refusal", () => {
         ...["no-route", "resource-limit-exceeded", "too-many-requests", "unavailable", "internal-error"],
       ].sort(),
     );
+  });
+});
+
+describe("what is unavailable", () => {
+  it("is an error of its own name", () => {
+    expect(new Unavailable("the table throttled")).toMatchObject({
+      name: "Unavailable",
+      message: "the table throttled",
+    });
   });
 });

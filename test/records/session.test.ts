@@ -65,6 +65,48 @@ describe("a session's record", () => {
     );
   });
 
+  it("is changed in what its epoch is; its commands are left as they are", () => {
+    const before: Session = {
+      name: "s",
+      version: 3,
+      epoch: 2,
+      state: "detached",
+      timeoutSeconds: 60,
+      expiresAtMs: 5_001,
+      detachedEpochs: [[1, 2]],
+      commands: 4,
+      completedThrough: 3,
+      isListed: true,
+    };
+    const set = (state: string) => [
+      [["v"], 3],
+      [["ep"], 2],
+      [["st"], state],
+      [["to"], 60],
+      [["x"], 5_001],
+      [["det"], "[[1,2]]"],
+    ];
+    const dead = writeSession(before, before);
+    expect(dead.kind === "update" && dead.change).toStrictEqual({
+      set: [...set("detached"), [["ttl"], 6 + SESSION_REMEMBERED_SECONDS]],
+    });
+    const alive = writeSession(before, { ...before, state: "attached" });
+    expect(alive.kind === "update" && alive.change).toStrictEqual({ set: set("attached"), remove: [["ttl"]] });
+  });
+
+  it("begins with no more than there is of commands", () => {
+    fc.assert(
+      fc.property(sessions, (session) => {
+        const item = asStored(session);
+        expect(["nc", "dt", "cl"].map((attribute) => attribute in item)).toEqual([
+          session.commands > 0,
+          session.completedThrough > 0,
+          session.isListed,
+        ]);
+      }),
+    );
+  });
+
   it("is checked for its epoch, its state and its time at once", () => {
     const check = checkSession({ name: "s", epoch: 3 }, 1000);
     expect(check).toMatchObject({ kind: "check", key: { pk: "SESSION#s", sk: "STATE" }, otherwise: "reload" });
