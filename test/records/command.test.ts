@@ -74,6 +74,16 @@ describe("a command's record", () => {
     );
   });
 
+  it("that says less of what it touches touches nothing more", () => {
+    fc.assert(
+      fc.property(commands, (command) => {
+        const read = readCommand(asStored(command, { l: JSON.stringify([command.lanes.queues]) }));
+        expect(read.lanes).toEqual({ queues: command.lanes.queues, names: [], routes: [], changes: [] });
+        expect(readCommand(asStored(command, { l: "[]" })).lanes.queues).toEqual([]);
+      }),
+    );
+  });
+
   it("is put where nothing is, at its session's next number", () => {
     fc.assert(
       fc.property(commands, (command) => {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { heldBy, liveCount, type Run, release, settle } from "../../shared/domain/run.ts";
+import { parseXid } from "../../shared/domain/xid.ts";
 import { runKey } from "../../shared/records/keys.ts";
 import { Unreadable } from "../../shared/records/reading.ts";
 import { decideHold, positionOf, putNewRun, readRun, runItem, writeRun } from "../../shared/records/run.ts";
@@ -48,6 +49,13 @@ describe("a run's record", () => {
       payload: { kind: "chunks", owner: "q#g#0#0", firsts: [0] },
     };
     expect(JSON.stringify(runItem(alike)).length).toBeLessThan(200);
+    const item = { ...runKey(alike.key), v: 1, live: 100, c: 1_800_000_000_000, id: "0123456789ab" };
+    expect(runItem(alike)).toStrictEqual({ ...item, s: "100a0", z: "100*1024", o: 40, f: "0" });
+    expect(readRun(runItem(alike), alike.key)).toEqual(alike);
+    const xid = parseXid("1.00.");
+    if (xid === undefined) throw new Error("that is an xid");
+    const over = { xid, deadlineMs: 1, session: { name: "s", epoch: 1 } };
+    expect(runItem({ ...alike, holds: { i1: over } })).toStrictEqual(runItem(alike));
   });
 });
 
@@ -230,14 +238,24 @@ describe("a run's record that is broken", () => {
     ["hold i1 is broken", { h: { i1: { x: "1.00.", t: "5", n: "s", e: 1, i: "2" } } }],
     ["hold i1 is broken", { h: { i1: { x: "1.00.", t: 5, n: "s", e: "1", i: "2" } } }],
     ["hold i1 is broken", { h: { i1: "2" } }],
+    ["hold i1 is broken", { h: { i1: { x: "1.00.", t: 5, n: "s", e: 1 } } }],
     ["f is not a string", { b: undefined }],
   ])("is told apart: %s", (problem, broken) => {
     expect(() => readRun({ ...good, ...broken }, key)).toThrow(problem);
   });
 
-  it("has a key that is no run's", () => {
-    expect(() => positionOf({ pk: "QUEUE#q#g#0", sk: "SETTINGS" })).toThrow(Unreadable);
+  it("leases to nobody where it has no leases", () => {
+    const { l: _, ...without } = good;
+    expect(() => readRun(without, key)).toThrow(new Unreadable(good, "there is no lease 0"));
   });
+
+  it.each(["SETTINGS", "xM#00000000000000000001", "M#00000000000000000001x", "M#1"])(
+    "has a key as no run: %s",
+    (sk) => {
+      const item: Item = { pk: "QUEUE#q#g#0", sk };
+      expect(() => positionOf(item)).toThrow(new Unreadable(item, "is not a run"));
+    },
+  );
 
   it("is named by its key", () => {
     expect(() => readRun({ ...good, v: undefined }, key)).toThrow(/QUEUE#q#g#0 M#0{20}/);

@@ -12,6 +12,7 @@ import {
   noteTailsGone,
   readStore,
   setConfiguration,
+  setCounter,
   setShutdown,
   setStoreId,
 } from "../../shared/records/store.ts";
@@ -116,7 +117,20 @@ describe("the store's record", () => {
       { enqueued: 4, settled: 50, deadLettered: 600 },
     ];
     const first = foldTails(readStore(undefined), one, tails, 7);
-    expect(first.require).toEqual([{ is: "lacks", path: ["f"] }]);
+    expect(first).toStrictEqual({
+      kind: "update",
+      key,
+      change: {
+        set: [[["f"], { "orders#g1": 7 }]],
+        add: [
+          [["next"], 5],
+          [["settled"], 70],
+          [["dead"], 900],
+        ],
+      },
+      require: [{ is: "lacks", path: ["f"] }],
+      otherwise: "reload",
+    });
     const after = readStore(setBy(first));
     expect(after).toEqual({
       ...nothing,
@@ -154,6 +168,16 @@ describe("the store's record", () => {
       2n ** 54n + 5n,
     );
     expect(() => changesApplied([{ pk: "REPLICA#CHANGES", sk: "00" }])).toThrow("n is not an integer");
+  });
+
+  it("has its counter moved beside what else is written of it", () => {
+    const id = setStoreId("s1");
+    expect(readStore(setBy(setCounter(id, COUNTER_MAX)))).toEqual({ ...nothing, storeId: "s1", base: COUNTER_MAX });
+    expect(setCounter(id, 1n)).toMatchObject({ key: id.key, require: id.require, otherwise: id.otherwise });
+    const taken: Write = { kind: "update", key, change: { remove: [["sd"]] }, require: [], otherwise: "reload" };
+    expect(setCounter(taken, 7n)).toEqual({ ...taken, change: { remove: [["sd"]], set: [[["base"], "7"]] } });
+    const check: Write = { kind: "check", key, require: [], otherwise: "reload" };
+    expect(setCounter(check, 7n)).toEqual(check);
   });
 
   it("has room for 500 names", () => {
@@ -203,6 +227,14 @@ describe("the store's record", () => {
     });
   });
 
+  it.each(["cl", "cc", "ci", "cp", "role", "ms", "rt", "sd", "sc"])("is unreadable with %s alone", (attribute) => {
+    expect(() => readStore({ ...key, [attribute]: good[attribute] })).toThrow(Unreadable);
+  });
+
+  it("takes the longest timeout of replicas", () => {
+    expect(readStore({ ...good, rt: 86_400 }).configuration?.replicaTimeoutSeconds).toBe(86_400);
+  });
+
   it.each<[string, Item]>([
     ["id is not a string", { id: 1 }],
     ["next is not an integer", { next: "1" }],
@@ -210,6 +242,7 @@ describe("the store's record", () => {
     ["dead is not an integer", { dead: true }],
     ["f is not a map", { f: [] }],
     ["f.q#g is not a time", { f: { "q#g": "1" } }],
+    ["f.q#g is not a time", { f: { "q#g": 1.5 } }],
     ["base is not an unsigned", { base: "18446744073709551616" }],
     ["base is not a string", { base: 5 }],
     ["cl is not a string", { cl: undefined }],
@@ -224,6 +257,10 @@ describe("the store's record", () => {
     ["ms is not a string", { ms: undefined }],
     ["ms: members must be a list", { ms: "{}" }],
     ["ms: members[0].state must be one of", { ms: '[{"storeId":"s","table":"t","role":"primary","state":"x"}]' }],
+    [
+      "ms: members[0].storeId is missing: it must be a text of 1 to 255 characters; members[0].state must be one of",
+      { ms: '[{"table":"t","role":"primary","state":"x"}]' },
+    ],
     ["rt is 0", { rt: 0 }],
     ["rt is 86401", { rt: 86_401 }],
     ["rt is not an integer", { rt: undefined }],
