@@ -119,33 +119,36 @@ describe("a branch's record", () => {
     );
   });
 
-  it.each<[string, Item]>([
-    ["a key that is no xid's", { sk: `${branchPrefix}1.0g.` }],
+  it.each<[string, Item, string?]>([
+    ["a key that is no xid's", { sk: `${branchPrefix}1.0g.` }, "its key is not an xid"],
     ["no state", { op: undefined }],
-    ["a state that nobody knows", { op: "limbo" }],
-    ["a state and another", { op: "prepared", st: JSON.stringify({ name: "heuristic" }) }],
+    ["a state that nobody knows", { op: "limbo" }, "op is limbo"],
+    ["a state and another", { op: "prepared", st: JSON.stringify({ name: "heuristic" }) }, "st and op differ"],
     ["a state without what belongs to it", { op: "prepared" }],
-    ["a state that is null", { op: "prepared", st: "null" }],
+    ["a state that is null", { op: "prepared", st: "null" }, "st and op differ"],
     ["no incarnation", { inc: undefined }],
     ["no version", { v: undefined }],
     ["a deadline that is no number", { dl: "soon" }],
     ["associations that are no JSON", { as: "[" }],
-    ["associations that are no list", { as: "{}" }],
-    ["an association that is neither active nor suspended", { as: JSON.stringify([["s", 1, "x"]]) }],
-    ["an association without an epoch", { as: JSON.stringify([["s", null, "a"]]) }],
-    ["workers that are no list", { wk: "5" }],
-    ["a worker without a name", { wk: JSON.stringify([[null, 1]]) }],
-    ["blocks that are no numbers", { bl: JSON.stringify(["x"]) }],
-    ["blocks that are no list", { bl: "7" }],
+    ["associations that are no list", { as: "{}" }, "as is broken"],
+    ["an association that is neither active nor suspended", { as: JSON.stringify([["s", 1, "x"]]) }, "as is broken"],
+    ["an association without an epoch", { as: JSON.stringify([["s", null, "a"]]) }, "a session is broken"],
+    ["workers that are no list", { wk: "5" }, "wk is broken"],
+    ["a worker without a name", { wk: JSON.stringify([[null, 1]]) }, "a session is broken"],
+    ["blocks that are no numbers", { bl: JSON.stringify(["x"]) }, "bl is broken"],
+    ["blocks of which one is no number", { bl: "[1, 1.5]" }, "bl is broken"],
+    ["blocks that are no list", { bl: "7" }, "bl is broken"],
     ["operations that are no list", { ops: "none" }],
     ["an operation that is none", { ops: [{ j: "{}" }] }],
     ["no count of messages", { n: undefined }],
-  ])("with %s is unreadable", (_, broken) => {
+  ])("with %s is unreadable", (_, broken, problem = "") => {
     const [branch] = fc.sample(branches, { numRuns: 1, seed: 1 });
     if (branch === undefined) throw new Error("the arbitrary gives a branch");
     const good = asStored({ ...branch, state: { name: "open" } });
     expect(readBranch(good).xid).toBe(branch.xid);
-    expect(() => readBranch({ ...good, ...broken })).toThrow(Unreadable);
+    const read = () => readBranch({ ...good, ...broken });
+    expect(read).toThrow(Unreadable);
+    expect(read).toThrow(problem);
   });
 });
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Operation } from "../../shared/domain/operation.ts";
 import { operationBytes, operationValue, readOperation } from "../../shared/records/operation.ts";
 import { Unreadable } from "../../shared/records/reading.ts";
 import type { Item, Value } from "../../shared/records/write.ts";
@@ -16,6 +17,58 @@ describe("an operation", () => {
         expect(plain(readOperation(item, item.op ?? null))).toEqual(plain(operation));
       }),
     );
+  });
+
+  it("is one text, and beside it only the bodies and the dead-letter queue that it has", () => {
+    const add = {
+      kind: "add",
+      id: "o",
+      queue: "q",
+      generation: "g",
+      partition: 2,
+      sizes: [5, 5],
+      overheadBytes: 7,
+      messageIdBase: "base",
+      ttlSeconds: [0, 0],
+      deduplications: [[0, "d"]],
+      payload: { kind: "chunks", owner: "x", firsts: [0] },
+    } as const;
+    const bytes = new Uint8Array([1]);
+    const chunks = '["a","o","q","g",2,2,"2*5",7,"base","",[[0,"d"]],"x","0"]';
+    const bare = '["a","o","q","g",2,2,"2*5",7,"base","",[[0,"d"]]]';
+    const remove = {
+      kind: "remove",
+      id: "o",
+      run: { name: "q", generation: "g", partition: 2, position: 9 },
+      indexes: [1, 2],
+      bytes: 8,
+      isWhole: true,
+    } as const;
+    const cases: readonly (readonly [Operation, Value])[] = [
+      [add, { j: chunks }],
+      [
+        { ...add, deadLetterQueue: "dlq" },
+        { j: chunks, d: "dlq" },
+      ],
+      [
+        { ...add, payload: { kind: "inline", bytes } },
+        { j: bare, b: bytes },
+      ],
+      [
+        { ...add, payload: { kind: "inline", bytes }, deadLetterQueue: "dlq" },
+        { j: bare, b: bytes, d: "dlq" },
+      ],
+      [{ ...add, ttlSeconds: [0, 3] }, { j: chunks.replace('"",', '"0,3",') }],
+      [remove, { j: '["r","o","q","g",2,9,"1-2",8,1]' }],
+      [
+        { ...remove, payload: { kind: "chunks", owner: "x", firsts: [0, 3] } },
+        { j: '["r","o","q","g",2,9,"1-2",8,1,"x","0,3"]' },
+      ],
+    ];
+    for (const [operation, value] of cases) {
+      expect(operationValue(operation)).toStrictEqual(value);
+      expect(readOperation({ ...key }, value)).toStrictEqual(operation);
+    }
   });
 
   it("counts about the bytes that the table bills for it, never fewer than its own texts", () => {

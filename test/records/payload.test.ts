@@ -150,6 +150,10 @@ describe("messages in a payload", () => {
   it("take two bytes beside their body when nothing else is said of them", () => {
     const bare: Message = { properties: { bodyEncoding: "utf8", deliveryMode: "persistent" }, body: bytesOf(100) };
     expect(encodeMessage(bare)).toHaveLength(102);
+    const encoded = [100, 127].map((length) => encodeMessage({ ...bare, body: bytesOf(length) }));
+    expect(encoded.map(({ length }) => length)).toEqual([102, 129]);
+    const read = decode({ kind: "inline", bytes: Buffer.concat(encoded) }, new Map());
+    expect([...read.values()].map((message) => message.properties)).toStrictEqual([bare.properties, bare.properties]);
   });
 });
 
@@ -168,7 +172,7 @@ describe("a chunk's record", () => {
   it("is put and deleted without a condition: nothing names it before, and nothing after", () => {
     const common = { key: { pk: "PAYLOAD#o", sk: "0003" }, require: [], otherwise: "reload" };
     const b = bytesOf(3);
-    expect(putChunk("o", 3, b, undefined)).toEqual({ kind: "put", item: { b }, ...common });
+    expect(putChunk("o", 3, b, undefined)).toStrictEqual({ kind: "put", item: { b }, ...common });
     expect(deleteChunk("o", 3)).toEqual({ kind: "delete", ...common });
   });
 });
