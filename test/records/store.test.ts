@@ -13,6 +13,7 @@ import {
   readStore,
   setConfiguration,
   setCounter,
+  setPause,
   setShutdown,
   setStoreId,
 } from "../../shared/records/store.ts";
@@ -63,7 +64,15 @@ const setBy = (write: Write, before: Item = {}): Item => {
   return stored(key, item);
 };
 
-const nothing = { storeId: null, buried: null, folded: null, base: 0n, configuration: null, shutdown: null };
+const nothing = {
+  storeId: null,
+  buried: null,
+  folded: null,
+  base: 0n,
+  configuration: null,
+  shutdown: null,
+  pausedUntilMs: 0,
+};
 
 describe("the store's record", () => {
   it("says nothing where there is none", () => {
@@ -206,6 +215,7 @@ describe("the store's record", () => {
     rt: 60,
     sd: "S",
     sc: "11",
+    pu: 7,
   };
 
   it("reads every field", () => {
@@ -224,7 +234,20 @@ describe("the store's record", () => {
         replicaTimeoutSeconds: 60,
       },
       shutdown: { shutdownId: "S", changeCounter: 11n },
+      pausedUntilMs: 7,
     });
+  });
+
+  it("pauses calls under the configuration that was read, and a new configuration ends it", () => {
+    fc.assert(
+      fc.property(configurations, times, (configuration, untilMs) => {
+        const write = setPause(configuration, untilMs);
+        expect(write.require).toEqual(setConfiguration(configuration, configuration).require);
+        const paused = setBy(write, setBy(setConfiguration(null, configuration)));
+        expect(readStore(paused)).toEqual({ ...nothing, configuration, pausedUntilMs: untilMs });
+        expect(readStore(setBy(setConfiguration(configuration, configuration), paused)).pausedUntilMs).toBe(0);
+      }),
+    );
   });
 
   it.each(["cl", "cc", "ci", "cp", "role", "ms", "rt", "sd", "sc"])("is unreadable with %s alone", (attribute) => {
@@ -267,6 +290,7 @@ describe("the store's record", () => {
     ["sd is not a string", { sd: undefined }],
     ["sc is not a string", { sc: undefined }],
     ["sc is not an unsigned", { sc: "x" }],
+    ["pu is not an integer", { pu: "7" }],
   ])("is unreadable when %s", (problem, wrong) => {
     const read = () => readStore({ ...good, ...wrong });
     expect(read).toThrow(Unreadable);
