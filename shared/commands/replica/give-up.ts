@@ -4,7 +4,7 @@ import { type Configuration, readStore, setConfiguration } from "../../records/s
 import { Unavailable } from "../../store/port.ts";
 import type { StoreContext } from "../store/counted.ts";
 import { changeConfiguration, Overtaken, readConfiguration } from "./change-configuration.ts";
-import { inSync, type OpenStore, withMember } from "./members.ts";
+import { inSync, isReached, type OpenStore, withMember } from "./members.ts";
 
 const ROUNDS = 5;
 
@@ -53,14 +53,5 @@ const mustNotBePromoted = async (open: OpenStore, { clusterId }: Configuration, 
   const isPromoted = known?.role === "primary" || counted?.fenced === true;
   if (known?.clusterId === clusterId && isPromoted && member.state === "in-sync") {
     throw new Unavailable(`${member.storeId} was promoted: this store is not the cluster's primary any more`);
-  }
-};
-
-const isReached = async (open: OpenStore, member: Member): Promise<boolean> => {
-  try {
-    await open(member).read(storeKey);
-    return true;
-  } catch {
-    return false;
   }
 };

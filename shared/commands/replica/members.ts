@@ -1,4 +1,5 @@
 import type { Member } from "../../domain/store-status.ts";
+import { storeKey } from "../../records/keys.ts";
 import type { Configuration } from "../../records/store.ts";
 import type { WholeStore } from "../../store/port.ts";
 
@@ -19,4 +20,13 @@ export const inSync = (configuration: Configuration): readonly Member[] =>
 export const withMember = (members: readonly Member[], changed: Member): readonly Member[] => {
   const others = members.filter(({ storeId }) => storeId !== changed.storeId);
   return [...others, changed];
+};
+
+export const isReached = async (open: OpenStore, member: Member): Promise<boolean> => {
+  try {
+    await open(member).read(storeKey);
+    return true;
+  } catch {
+    return false;
+  }
 };
