@@ -72,6 +72,9 @@ const contradictions = (status: StoreStatus): readonly FieldError[] => [
   ...(status.state === "clean" && status.shutdownId === null
     ? [{ path: "shutdownId", message: "must be given, because the state is clean" }]
     : []),
+  ...(status.state === "empty" && status.clusterId !== null
+    ? [{ path: "state", message: "is empty, which a store of a cluster is not" }]
+    : []),
 ];
 
 const together = (status: StoreStatus, fields: readonly (keyof StoreStatus)[]): readonly FieldError[] => {

@@ -127,6 +127,13 @@ describe("a status document", () => {
     });
   });
 
+  it("empty and in a cluster contradicts itself", () => {
+    const empty = { ...document, state: "empty", shutdownId: null, changeCounterAtShutdown: null };
+    expect(parseStatus(empty)).toEqual({
+      errors: [{ path: "state", message: "is empty, which a store of a cluster is not" }],
+    });
+  });
+
   it.each([null, [], "x", 3])("is an object, not %j", (other) => {
     expect(parseStatus(other)).toEqual({ errors: [{ path: "", message: "must be a status document, a JSON object" }] });
   });

@@ -198,6 +198,16 @@ describe("what cannot be read ends with 1, and all of it is named", () => {
     ]);
   });
 
+  it("every argument that is wrong, each by its name", async () => {
+    const { code, err } = await runCairn(["store", "identify", "none.json", "table:", "table:cairn@moon"]);
+    expect(code).toBe(1);
+    expect(err.split("\n").slice(0, 3)).toEqual([
+      expect.stringContaining("cairn: none.json: cannot be read"),
+      expect.stringContaining("cairn: table:: a table's name has"),
+      expect.stringContaining('cairn: table:cairn@moon: "moon" is neither'),
+    ]);
+  });
+
   it("places that nobody can be asked at", async () => {
     const { code, err } = await runCairn(["store", "identify", "table:some-table@http://127.0.0.1:9"]);
     expect([code, err]).toEqual([1, expect.stringContaining("table:some-table@http://127.0.0.1:9: cannot be reached")]);

@@ -4,7 +4,7 @@ import { readStoreStatus } from "../../shared/commands/store/status.ts";
 import { parseStatus } from "../../shared/domain/store-document.ts";
 import type { Candidate } from "../../shared/domain/store-status.ts";
 import { Failure } from "./failure.ts";
-import { placeFrom } from "./place.ts";
+import { type Place, placeFrom } from "./place.ts";
 import { reading } from "./reading.ts";
 
 /** A store to choose from, and the argument that named it. */
@@ -20,7 +20,8 @@ export const readSources = async (args: readonly string[], env: NodeJS.ProcessEn
   try {
     const read = await Promise.allSettled(args.map(async (arg) => tables?.find(arg)?.() ?? readFile(arg)));
     const problems = read.flatMap((each) => (each.status === "rejected" ? linesOf(each.reason) : []));
-    if (problems.length > 0) throw new Failure(problems);
+    const withHelp = read.some((each) => each.status === "rejected" && isMisused(each.reason));
+    if (problems.length > 0) throw new Failure(problems, { withHelp });
     return read.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
   } finally {
     await tables?.close();
@@ -28,6 +29,8 @@ export const readSources = async (args: readonly string[], env: NodeJS.ProcessEn
 };
 
 const isTable = (arg: string): boolean => arg.startsWith(TABLE);
+
+const isMisused = (error: unknown): boolean => error instanceof Failure && error.withHelp;
 
 const linesOf = (error: unknown): readonly string[] => {
   if (error instanceof Failure) return error.lines;
@@ -62,16 +65,33 @@ const jsonOf = (file: string): unknown => {
 const openTables = async (args: readonly string[], env: NodeJS.ProcessEnv) => {
   if (args.length === 0) return undefined;
   const { setCredentials, Tables } = await import("./tables.ts");
-  const places = new Map(args.map((arg) => [arg, placeFrom(arg.slice(TABLE.length), env)]));
-  setCredentials([...places.values()], env);
+  const places = new Map(args.map((arg) => [arg, placeOrFailure(arg, env)]));
+  setCredentials(
+    [...places.values()].flatMap((place) => (place instanceof Failure ? [] : [place])),
+    env,
+  );
   const tables = new Tables();
   return {
     find(source: string): (() => Promise<Source>) | undefined {
       const place = places.get(source);
+      if (place instanceof Failure) return () => Promise.reject(place);
       return place && (() => readTable(source, () => tables.open(place)));
     },
     close: () => tables.close(),
   };
+};
+
+/** What is wrong with one is told beside what is wrong with the others. */
+const placeOrFailure = (arg: string, env: NodeJS.ProcessEnv): Place | Failure => {
+  try {
+    return placeFrom(arg.slice(TABLE.length), env);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return new Failure(
+      error.lines.map((line) => `${arg}: ${line}`),
+      error,
+    );
+  }
 };
 
 const readTable = async (source: string, open: () => Promise<StoreContext>): Promise<Source> => {
