@@ -94,6 +94,15 @@ describe("a session's record", () => {
     expect(alive.kind === "update" && alive.change).toStrictEqual({ set: set("attached"), remove: [["ttl"]] });
   });
 
+  it("says nothing of commands and detached epochs that there are not", () => {
+    const [some] = fc.sample(sessions, { numRuns: 1, seed: 1 });
+    if (some === undefined) throw new Error("the arbitrary gives a session");
+    const none = { commands: 0, completedThrough: 0, isListed: false, detachedEpochs: [], state: "attached" } as const;
+    const item = asStored({ ...some, ...none });
+    expect(Object.keys(item).sort()).toEqual(["ep", "pk", "sk", "st", "to", "v", "x"]);
+    expect(readSession(some.name, item)).toEqual({ ...some, ...none });
+  });
+
   it("begins with no more than there is of commands", () => {
     fc.assert(
       fc.property(sessions, (session) => {
