@@ -4,11 +4,10 @@
  */
 import { fnv1a } from "../domain/hash.ts";
 import { SHARDS } from "../domain/limits.ts";
+import { changesPk } from "./keys.ts";
 import type { Term, Write } from "./write.ts";
 
 export const replicaPrefix = "REPLICA#";
-
-export const changesPk = `${replicaPrefix}CHANGES`;
 
 /** The shard of the counter for what happens to the records of this partition key. */
 export const changesShard = (pk: string): string => String(fnv1a(pk) % SHARDS).padStart(2, "0");

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { changed } from "../../shared/records/changed.ts";
 import { countFenced, fenceShard, unfenceShard } from "../../shared/records/fence.ts";
-import { changesKey } from "../../shared/records/keys.ts";
-import { changesPk, changesShard, countChanges } from "../../shared/records/replica.ts";
+import { changesKey, changesPk } from "../../shared/records/keys.ts";
+import { changesShard, countChanges } from "../../shared/records/replica.ts";
 import type { Item, Write } from "../../shared/records/write.ts";
 
 const becomes = (item: Item, write: Write): Item => {

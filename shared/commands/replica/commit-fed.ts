@@ -1,4 +1,4 @@
-import { changesPk } from "../../records/replica.ts";
+import { changesPk } from "../../records/keys.ts";
 import { itemBytes } from "../../records/size.ts";
 import type { Item, Write } from "../../records/write.ts";
 import type { Store } from "../../store/port.ts";

@@ -1,8 +1,7 @@
 /** Histories of records on a primary, as the images that its stream would bring, and what must come of them. */
 import fc from "fast-check";
 import { type Run, settle } from "../../../shared/domain/run.ts";
-import { runKey, settingsKey, shards } from "../../../shared/records/keys.ts";
-import { changesPk } from "../../../shared/records/replica.ts";
+import { changesPk, runKey, settingsKey, shards } from "../../../shared/records/keys.ts";
 import {
   journalKey,
   markAttributes,
