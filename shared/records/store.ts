@@ -46,6 +46,8 @@ export interface StoreRecord {
   readonly shutdown: Shutdown | null;
   /** No call begins to write before (ms): a store is being admitted, and both are counted. */
   readonly pausedUntilMs: number;
+  /** A replica that is given what it lacks: until that has ended it holds records of two moments. */
+  readonly isJoining: boolean;
 }
 
 /** What the record says; a store that has none says nothing. */
@@ -58,6 +60,7 @@ export const readStore = (item: Item | undefined): StoreRecord => ({
     item !== undefined && hasAny(item, ["cl", "cc", "ci", "cp", "role", "ms", "rt"]) ? readConfiguration(item) : null,
   shutdown: item !== undefined && hasAny(item, ["sd", "sc"]) ? readShutdown(item) : null,
   pausedUntilMs: item === undefined ? 0 : wholeOrZero(item, "pu"),
+  isJoining: item?.jn === true,
 });
 
 /** Gives a store an id when it has none; else the one in the record is the store's. */
@@ -80,10 +83,13 @@ export const setConfiguration = (over: Configuration | null, configuration: Conf
         [["ms"], JSON.stringify(configuration.members.map(memberDocument))],
         [["rt"], configuration.replicaTimeoutSeconds],
       ],
-      remove: [["sd"], ["sc"], ["pu"]],
+      remove: [["sd"], ["sc"], ["pu"], ["jn"]],
     },
     isConfiguration(over),
   );
+
+/** Notes at a replica that it is joining; the configuration by which it is in ends that. */
+export const setJoining = (): Write => update({ set: [[["jn"], true]] }, []);
 
 /** Lets no call begin to write before that moment, or until the configuration is changed. */
 export const setPause = (read: Configuration, untilMs: number): Write =>

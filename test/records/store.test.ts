@@ -13,6 +13,7 @@ import {
   readStore,
   setConfiguration,
   setCounter,
+  setJoining,
   setPause,
   setShutdown,
   setStoreId,
@@ -72,6 +73,7 @@ const nothing = {
   configuration: null,
   shutdown: null,
   pausedUntilMs: 0,
+  isJoining: false,
 };
 
 describe("the store's record", () => {
@@ -216,6 +218,7 @@ describe("the store's record", () => {
     sd: "S",
     sc: "11",
     pu: 7,
+    jn: true,
   };
 
   it("reads every field", () => {
@@ -235,7 +238,18 @@ describe("the store's record", () => {
       },
       shutdown: { shutdownId: "S", changeCounter: 11n },
       pausedUntilMs: 7,
+      isJoining: true,
     });
+  });
+
+  it("notes that a replica joins, until it has its configuration", () => {
+    fc.assert(
+      fc.property(configurations, (configuration) => {
+        const joining = setBy(setJoining(), setBy(setConfiguration(null, configuration)));
+        expect(readStore(joining)).toEqual({ ...nothing, configuration, isJoining: true });
+        expect(readStore(setBy(setConfiguration(configuration, configuration), joining)).isJoining).toBe(false);
+      }),
+    );
   });
 
   it("pauses calls under the configuration that was read, and a new configuration ends it", () => {

@@ -6,6 +6,7 @@ import { rejoinAll } from "../../shared/commands/replica/rejoin.ts";
 import { identify } from "../../shared/domain/store-status.ts";
 import { fenceShard } from "../../shared/records/fence.ts";
 import { shards } from "../../shared/records/keys.ts";
+import { setJoining } from "../../shared/records/store.ts";
 import type { Item } from "../../shared/records/write.ts";
 import type { DynamoStore } from "../../shared/store/dynamodb.ts";
 import type { Client } from "../support/client.ts";
@@ -193,6 +194,15 @@ it("one that joins under load counts from then on as the primary does", async ()
   expect((await Promise.all(callers)).every((count) => count > 1)).toBe(true);
   await untilSame(primary, one);
   expect((await status(one.store)).changeCounter).toBe((await status(primary)).changeCounter);
+}, 60_000);
+
+it("one whose joining was cut off is not promoted by mistake", async () => {
+  const it = await scene("cut off");
+  const { one } = it;
+  await one.store.commit([setJoining()]);
+  await expect(it.promote(one)).rejects.toThrow("its joining was cut off");
+  await it.join(one, 10);
+  expect((await it.promote(one)).role).toBe("primary");
 }, 60_000);
 
 it("while its replica is being promoted, a primary does not go on alone", async () => {

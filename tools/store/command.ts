@@ -40,9 +40,9 @@ export const storeCommand = async (args: readonly string[], env: NodeJS.ProcessE
       onlyWith(verb, values, places);
       return (await verbsOfClusters()).leaveAs(values, env, only(rest, "who leaves? Name a store of the cluster"));
     case "promote":
-      onlyWith(verb, values, places);
+      onlyWith(verb, values, ["incomplete", ...places]);
       atMost(rest, 0);
-      return (await verbsOfClusters()).promoteStore(values, env);
+      return (await verbsOfClusters()).promoteStore(values, env, values.incomplete === true);
     default:
       throw usage(verb === undefined ? "store needs a command" : `unknown command store ${verb}`);
   }
@@ -55,6 +55,7 @@ const options = {
   endpoint: { type: "string" },
   region: { type: "string" },
   timeout: { type: "string" },
+  incomplete: { type: "boolean" },
   without: { type: "string", multiple: true },
 } as const satisfies ParseArgsConfig["options"];
 

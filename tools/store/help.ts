@@ -22,7 +22,8 @@ join       Brings a replica's table into the cluster of the table, whose feed mu
            records, and commands wait for it. After SECONDS without it [10] it is given up.
 leave      Takes a replica out of the cluster for good.
 promote    Makes the replica in the table the primary of its cluster, when the old one is lost: every commit
-           of which it has a part is finished, then it may be served.
+           of which it has a part is finished, then it may be served. One whose joining was cut off is
+           refused but with --incomplete.
 
 Where the table is (--table, --endpoint and --region come first):
 

@@ -37,10 +37,10 @@ export const leaveAs = (wanted: PlaceWanted, env: NodeJS.ProcessEnv, storeId: st
   );
 
 /** Makes the replica in the table that is meant the primary. */
-export const promoteStore = (wanted: PlaceWanted, env: NodeJS.ProcessEnv): Promise<number> =>
+export const promoteStore = (wanted: PlaceWanted, env: NodeJS.ProcessEnv, incomplete: boolean): Promise<number> =>
   onTable(wanted, env, (context, own) =>
     explained(async () => {
-      const { configuration, finished, wasPrimary } = await promote(context, memberPlaceOf(own));
+      const { configuration, finished, wasPrimary } = await promote(context, memberPlaceOf(own), { incomplete });
       if (wasPrimary) return "the store is the primary of its cluster already\n";
       return `${said(configuration, "promoted")}${finished} commits were looked at, and are whole\n`;
     }),

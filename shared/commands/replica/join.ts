@@ -6,7 +6,14 @@ import type { Member } from "../../domain/store-status.ts";
 import { unfenceShard } from "../../records/fence.ts";
 import { changesPk, shards } from "../../records/keys.ts";
 import { putPulse, stampOf } from "../../records/replication.ts";
-import { type Configuration, changesApplied, setConfiguration, setCounter, setPause } from "../../records/store.ts";
+import {
+  type Configuration,
+  changesApplied,
+  setConfiguration,
+  setCounter,
+  setJoining,
+  setPause,
+} from "../../records/store.ts";
 import { type Store, Unavailable, type WholeStore } from "../../store/port.ts";
 import { readCounted, type StoreContext } from "../store/counted.ts";
 import { ensureStoreId } from "../store/status.ts";
@@ -54,6 +61,7 @@ export const join = async (
   for (const shard of shards) await replica.commit([unfenceShard(shard)]);
   await mustBeFed(context, joining, replica);
   const begun = await begin(context, read, joining, member);
+  await replica.commit([setJoining()]);
   const before = await readCounted(context);
   await copyAll(context.store, replica);
   const after = await readCounted(context);

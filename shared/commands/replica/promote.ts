@@ -8,7 +8,7 @@ import type { WholeStore } from "../../store/port.ts";
 import { countTails } from "../store/count-tails.ts";
 import { readCounted, type StoreContext } from "../store/counted.ts";
 import { ensureStoreId } from "../store/status.ts";
-import { Overtaken, readConfiguration } from "./change-configuration.ts";
+import { Overtaken } from "./change-configuration.ts";
 import { pagesOf } from "./copy.ts";
 import { type Commit, commitsAmong, happened } from "./journals.ts";
 import { Levels } from "./levels.ts";
@@ -32,16 +32,22 @@ export interface Promoted {
  * Makes a replica the primary of its cluster. Nothing is applied to it any more; every commit of which it has any part is
  * finished, every other one never happened here; counters that lie behind what they count are set right; then one write
  * opens it: the next `configChange`, in which the other members are away until they join again. To repeat it after it was
- * cut off goes on with it.
+ * cut off goes on with it. One whose joining was cut off is refused, unless it is to be promoted `even.incomplete`.
  */
 export const promote = async (
   context: StoreContext & { readonly store: WholeStore },
   place: Place,
+  even: { readonly incomplete: boolean } = { incomplete: false },
 ): Promise<Promoted> => {
   const { store } = context;
-  const configuration = await readConfiguration(store);
+  const { configuration, isJoining } = readStore(await store.read(storeKey));
   if (configuration === null) throw new CannotPromote("the store is in no cluster: it needs no promotion to be used");
   if (configuration.role === "primary") return { configuration, finished: 0, wasPrimary: true };
+  if (isJoining && !even.incomplete) {
+    throw new CannotPromote(
+      "its joining was cut off, it holds records of two moments: choose another store if there is one",
+    );
+  }
   for (const shard of shards) await store.commit([fenceShard(shard)]);
   const finished = await finishCommits(store);
   await setLevels(store);
