@@ -122,8 +122,8 @@ const choose = (all: readonly Candidate[], clustered: readonly Candidate[]): Ide
   );
 };
 
-const wasInCluster = (status: StoreStatus): boolean =>
-  status.clusterId !== null || status.configChange !== null || status.changeCounterAtConfigChange !== null;
+/** The cluster, its last change and the counter then are there together, or none of them. */
+const wasInCluster = (status: StoreStatus): boolean => status.configChange !== null;
 
 const isClean = (status: StoreStatus): boolean =>
   status.state === "clean" && status.shutdownId !== null && status.changeCounter === status.changeCounterAtShutdown;
