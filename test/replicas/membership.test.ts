@@ -2,12 +2,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { pagesOf } from "../../shared/commands/replica/copy.ts";
+import { join } from "../../shared/commands/replica/join.ts";
 import { rejoinAll } from "../../shared/commands/replica/rejoin.ts";
 import { identify } from "../../shared/domain/store-status.ts";
 import { fenceShard } from "../../shared/records/fence.ts";
 import { shards } from "../../shared/records/keys.ts";
 import { setJoining } from "../../shared/records/store.ts";
-import type { Item } from "../../shared/records/write.ts";
+import type { Item, Write } from "../../shared/records/write.ts";
 import type { DynamoStore } from "../../shared/store/dynamodb.ts";
 import type { Client } from "../support/client.ts";
 import { type Replica, type Started, useCluster } from "../support/cluster.ts";
@@ -194,6 +195,36 @@ it("one that joins under load counts from then on as the primary does", async ()
   expect((await Promise.all(callers)).every((count) => count > 1)).toBe(true);
   await untilSame(primary, one);
   expect((await status(one.store)).changeCounter).toBe((await status(primary)).changeCounter);
+}, 60_000);
+
+it("one that is in stays in while it joins again, and one that comes back loses until it is in", async () => {
+  const it = await scene("again");
+  const { primary, one, other, status, open, table } = it;
+  await one.stop();
+  await expect(it.join(one, 1)).rejects.toThrow("its feed does not run");
+  expect((await status(primary)).members.map(({ state }) => state)).toEqual(["in-sync", "in-sync", "in-sync"]);
+
+  await it.giveUp((await status(one.store)).storeId ?? "");
+  one.start();
+  const { configId } = await status(one.store);
+  // The change by which it would be in is the last commit.
+  const stopped = new Proxy(primary, {
+    get: (store, name) => {
+      if (name === "commit") {
+        return async (writes: readonly Write[]) => {
+          if ((await status(one.store)).configId !== configId) throw new Error("stopped");
+          return store.commit(writes);
+        };
+      }
+      const value: unknown = Reflect.get(store, name);
+      return typeof value === "function" ? value.bind(store) : value;
+    },
+  });
+  const joining = join({ store: stopped, now: Date.now }, open, { primary: { table }, replica: { table: one.table } });
+  await expect(joining).rejects.toThrow("stopped");
+  expect(await choice(it, one.store, other.store)).toMatchObject({ outcome: "best", best: "1" });
+  await it.join(one, 10);
+  expect((await status(one.store)).configChange).toBe((await status(primary)).configChange);
 }, 60_000);
 
 it("one whose joining was cut off is not promoted by mistake", async () => {

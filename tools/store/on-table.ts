@@ -1,6 +1,6 @@
 /** What is done on one table, the service's own: its status, an export of it, its shutdown. Each answers the exit code. */
 import { writeFileSync } from "node:fs";
-import { level } from "../../shared/commands/replica/level.ts";
+import { catchUp } from "../../shared/commands/replica/catch-up.ts";
 import { type ReachedStore, type ShutDown, shutDown } from "../../shared/commands/store/shutdown.ts";
 import { storeStatus } from "../../shared/commands/store/status.ts";
 import { statusDocument } from "../../shared/domain/store-document.ts";
@@ -31,7 +31,7 @@ export const shutDownStore = (
   { isJson, without }: { readonly isJson: boolean; readonly without: readonly string[] },
 ): Promise<number> =>
   onTable(wanted, env, async (context, own, tables) => {
-    await level(context.store, tables.beside(own), without);
+    await catchUp(context.store, tables.beside(own), without);
     const result = await shutDown(context, {
       without,
       check: async (stores) => unequal(stores),

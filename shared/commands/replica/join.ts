@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { compareSerials, counterDistance } from "../../domain/counter.ts";
+import { addCounters, COUNTER_MAX, compareSerials, counterDistance } from "../../domain/counter.ts";
 import { MEMBERS_KNOWN_MS, REPLICA_TIMEOUT_SECONDS, REPLICAS } from "../../domain/limits.ts";
 import type { Member } from "../../domain/store-status.ts";
 import { unfenceShard } from "../../records/fence.ts";
@@ -56,12 +56,15 @@ export const join = async (
 ): Promise<Configuration> => {
   const replica = open(joining.replica);
   const storeId = await ensureStoreId({ ...context, store: replica });
-  const member: Member = { ...joining.replica, storeId, role: "replica", state: "joining" };
-  const read = await planned(context, joining, member, replica);
+  const asked: Member = { ...joining.replica, storeId, role: "replica", state: "joining" };
+  const read = await planned(context, joining, asked, replica);
+  // One that is in stays in meanwhile: it must hear of every change of the configuration.
+  const known = read.configuration.members.find((one) => one.storeId === storeId);
+  const member: Member = known !== undefined && isIn(known) ? { ...known, ...asked, state: "in-sync" } : asked;
   for (const shard of shards) await replica.commit([unfenceShard(shard)]);
   await mustBeFed(context, joining, replica);
   const begun = await begin(context, read, joining, member);
-  await replica.commit([setJoining()]);
+  if (!isIn(member)) await replica.commit([setJoining()]);
   const before = await readCounted(context);
   await copyAll(context.store, replica);
   const after = await readCounted(context);
@@ -191,7 +194,12 @@ interface PrimaryToJoin {
 const isSplit = (known: Configuration, configuration: Configuration): boolean =>
   known.configChange === configuration.configChange && known.configId !== configuration.configId;
 
-/** Makes it a member. Its counter is the primary's at that moment, and goes on with what it counts by itself. */
+const isIn = ({ role, state }: Member): boolean => role === "replica" && state === "in-sync";
+
+/**
+ * Makes it a member. Its counter is the primary's at that moment, and goes on with what it counts by itself. It gets that
+ * with a pair that is one change behind, so that it loses to every member until it is one.
+ */
 const admit = async (
   context: StoreContext,
   open: OpenStore,
@@ -200,7 +208,7 @@ const admit = async (
 ): Promise<Configuration> => {
   const configuration = await readConfiguration(context.store);
   const now = configuration?.members.find(({ storeId }) => storeId === member.storeId);
-  if (configuration?.clusterId !== clusterId || now?.state !== "joining") {
+  if (configuration?.clusterId !== clusterId || now === undefined || now.state === "away") {
     throw new Unavailable("the store kept commands waiting for too long while it joined: try again");
   }
   const replica = open(member);
@@ -208,9 +216,9 @@ const admit = async (
   const { items } = await replica.query({ pk: changesPk });
   const base = counterDistance(BigInt.asUintN(64, changesApplied(items)), changeCounter);
   const known = await readConfiguration(replica);
-  const commit = await replica.commit([
-    setCounter(setConfiguration(known, { ...configuration, role: "replica" }), base),
-  ]);
+  const behind = { configChange: addCounters(configuration.configChange, COUNTER_MAX), configId: randomUUID() };
+  const until: Configuration = { ...configuration, ...(isIn(now) ? {} : behind), role: "replica" };
+  const commit = await replica.commit([setCounter(setConfiguration(known, until), base)]);
   if (!commit.done) throw new Overtaken("the replica was told something else: try again");
   const members = withMember(configuration.members, { ...member, state: "in-sync" });
   return changeConfiguration(context, open, configuration, members);

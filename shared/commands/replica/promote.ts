@@ -11,8 +11,8 @@ import { ensureStoreId } from "../store/status.ts";
 import { Overtaken } from "./change-configuration.ts";
 import { pagesOf } from "./copy.ts";
 import { type Commit, commitsAmong, happened } from "./journals.ts";
-import { Levels } from "./levels.ts";
 import type { Place } from "./members.ts";
+import { Recount } from "./recount.ts";
 import { redo } from "./redo.ts";
 
 /** Why a store cannot be promoted; nothing was changed. */
@@ -50,7 +50,7 @@ export const promote = async (
   }
   for (const shard of shards) await store.commit([fenceShard(shard)]);
   const finished = await finishCommits(store);
-  await setLevels(store);
+  await setCounters(store);
   return { configuration: await open(context, place, configuration), finished, wasPrimary: false };
 };
 
@@ -66,10 +66,10 @@ const finishCommits = async (store: WholeStore): Promise<number> => {
   return done.length;
 };
 
-const setLevels = async (store: WholeStore): Promise<void> => {
-  const levels = new Levels();
-  for await (const items of pagesOf(store)) levels.add(items);
-  for (const write of levels.writes()) await store.commit([write]);
+const setCounters = async (store: WholeStore): Promise<void> => {
+  const recount = new Recount();
+  for await (const items of pagesOf(store)) recount.add(items);
+  for (const write of recount.writes()) await store.commit([write]);
 };
 
 /** From here on the counter is that of the store's own queues, and goes on from where the replica's was. */

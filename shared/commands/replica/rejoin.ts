@@ -34,10 +34,11 @@ const rejoin = async (
   context: StoreContext & { readonly store: WholeStore },
   open: OpenStore,
   primary: Member,
-  { storeId, table, endpoint, region }: Member,
+  replica: Member,
 ): Promise<Rejoined> => {
+  const { storeId } = replica;
+  const place = placeOf(replica);
   try {
-    const place = { table, ...(endpoint !== undefined && { endpoint }), ...(region !== undefined && { region }) };
     // Before commands wait for it: it may be as far away as before.
     await readConfiguration(open(place));
     await join(context, open, { primary: placeOf(primary), replica: place });

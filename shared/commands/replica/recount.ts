@@ -17,7 +17,7 @@ const POSITIONS_PER_RUN = 100;
  * What a store's counters must be, from the records that they count: they are changed in commits of their own, or in none,
  * so on a replica they may lie behind. Filled page by page with all records of the store.
  */
-export class Levels {
+export class Recount {
   /** By partition: the first position that no run has ever had. */
   readonly #next = new Map<string, number>();
   readonly #tails = new Map<string, Item>();

@@ -7,7 +7,7 @@ import { inSync, isReached, type OpenStore } from "./members.ts";
  * Brings to the replicas in sync what the feed has not brought yet, in a cluster that nobody uses any more, asked at any of
  * its stores. Without the primary (`without`) there is nothing to bring; who cannot be reached is passed over.
  */
-export const level = async (store: WholeStore, open: OpenStore, without: readonly string[]): Promise<void> => {
+export const catchUp = async (store: WholeStore, open: OpenStore, without: readonly string[]): Promise<void> => {
   const configuration = await readConfiguration(store);
   const known = configuration?.members.find(({ role }) => role === "primary");
   if (configuration === null || known === undefined || without.includes(known.storeId)) return;
