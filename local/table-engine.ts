@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { freePort } from "./free-port.ts";
 import { endProcesses, isAlive } from "./processes.ts";
 import { StartFailure } from "./start-failure.ts";
 
@@ -161,17 +161,6 @@ function findBinary(): string {
   throw new StartFailure(
     `no table engine for this platform (${name} is not installed); set DYNAMODB_ENDPOINT to a DynamoDB or DynamoDB Local of yours`,
   );
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
 }
 
 function lastLine(text: string): string {

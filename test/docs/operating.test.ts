@@ -2,12 +2,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { freePort } from "../../local/free-port.ts";
 import { endProcesses } from "../../local/processes.ts";
 import { tableEnginePids } from "../../local/table-engine.ts";
 import { client } from "../support/client.ts";
 import { enqueueBodies, expectOk, expectXa } from "../support/moves.ts";
 import { page, section } from "./markdown.ts";
-import { freePort, type Shell, startShell } from "./shell.ts";
+import { type Shell, startShell } from "./shell.ts";
 import { answerOf, stepsOf } from "./steps.ts";
 
 const operating = page("docs/operating.md");

@@ -4,12 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../../local/free-port.ts";
 import { endProcesses } from "../../local/processes.ts";
 import { helpText } from "../../local/settings.ts";
 import { tableEnginePids } from "../../local/table-engine.ts";
 import { unique } from "../support/names.ts";
 import { page, section, tableRows } from "./markdown.ts";
-import { freePort, type Shell, startShell } from "./shell.ts";
+import { type Shell, startShell } from "./shell.ts";
 import { answerOf, stepsOf } from "./steps.ts";
 
 const readme = page("README.md");
