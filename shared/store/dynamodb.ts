@@ -12,15 +12,13 @@ import {
   QueryCommand,
   ScanCommand,
   TransactionCanceledException,
-  type TransactWriteItem,
   TransactWriteItemsCommand,
-  UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import { unmarshall } from "@aws-sdk/util-dynamodb";
 import type { Item, Key, Write } from "../records/write.ts";
 import { mayHaveLanded } from "./client.ts";
 import { lostContact, patient } from "./contention.ts";
-import { conditionOf, Placeholders, toItem, updateOf } from "./expression.ts";
+import { Placeholders, toItem } from "./expression.ts";
 import {
   type Commit,
   type Consistency,
@@ -32,6 +30,7 @@ import {
   type WholeStore,
 } from "./port.ts";
 import { Receipt } from "./receipt.ts";
+import { keyConditionOf, keyedOf, putOf, transactItemOf, type UpdateWrite, updateCommand } from "./requests.ts";
 
 /** AWS's own bound for one BatchGetItem, and for one TransactWriteItems. */
 const KEYS_PER_BATCH = 100;
@@ -39,8 +38,6 @@ const WRITES_PER_TRANSACTION = 100;
 
 /** No round of a transaction begins later than this after its first: its token is forgotten after 10 minutes. */
 const ROUNDS_MS = 2 * 60_000;
-
-type UpdateWrite = Extract<Write, { kind: "update" }>;
 
 /** A view of one table for the length of one call, with that call's receipt. */
 export class DynamoStore implements WholeStore {
@@ -227,7 +224,7 @@ export class DynamoStore implements WholeStore {
 
   async #commitAll(writes: readonly Write[]): Promise<Commit> {
     const ClientRequestToken = randomUUID();
-    const TransactItems = writes.map((write) => this.#transactItem(write));
+    const TransactItems = writes.map((write) => transactItemOf(this.#table, write));
     const firstAtMs = Date.now();
     for (let round = 0; ; round++) {
       if (Date.now() - firstAtMs > ROUNDS_MS) throw new Unavailable("the commit was frozen for too long to go on");
@@ -248,25 +245,7 @@ export class DynamoStore implements WholeStore {
       }
     }
   }
-
-  #transactItem(write: Write): TransactWriteItem {
-    const TableName = this.#table;
-    switch (write.kind) {
-      case "put":
-        return { Put: { TableName, ...putOf(write) } };
-      case "update":
-        return { Update: { TableName, ...updateParts(write) } };
-      case "delete":
-        return { Delete: { TableName, ...keyedOf(write) } };
-      case "check": {
-        const { ConditionExpression = "", ...rest } = keyedOf(write);
-        return { ConditionCheck: { TableName, ConditionExpression, ...rest } };
-      }
-    }
-  }
 }
-
-const onFailure = { ReturnValuesOnConditionCheckFailure: "ALL_OLD" } as const;
 
 /**
  * A record that may be deleted is created under a token only: a plain put that the SDK repeats after a lost answer could
@@ -282,45 +261,6 @@ const stamped = (write: Write, w: string): Write => {
     return { ...write, change: { ...write.change, set: [...(write.change.set ?? []), [["w"], w]] } };
   }
   return write;
-};
-
-const conditionPart = (
-  write: Write,
-  at: Placeholders,
-): { ConditionExpression?: string } & Partial<typeof onFailure> => {
-  const ConditionExpression = conditionOf(write.require, at);
-  return ConditionExpression === undefined ? {} : { ConditionExpression, ...onFailure };
-};
-
-const putOf = (write: Extract<Write, { kind: "put" }>) => {
-  const at = new Placeholders();
-  return { Item: toItem({ ...write.item, ...write.key }), ...conditionPart(write, at), ...at.maps };
-};
-
-const keyedOf = (write: Write) => {
-  const at = new Placeholders();
-  return { Key: toItem({ ...write.key }), ...conditionPart(write, at), ...at.maps };
-};
-
-const updateParts = (write: UpdateWrite) => {
-  const at = new Placeholders();
-  const UpdateExpression = updateOf(write.change, at);
-  return { Key: toItem({ ...write.key }), UpdateExpression, ...conditionPart(write, at), ...at.maps };
-};
-
-const updateCommand = (TableName: string, write: UpdateWrite, ReturnValues: "NONE" | "UPDATED_NEW") =>
-  new UpdateItemCommand({ TableName, ...updateParts(write), ReturnValues, ReturnConsumedCapacity: "TOTAL" });
-
-const keyConditionOf = (query: Query, at: Placeholders): string => {
-  const pk = `${at.path(["pk"])} = ${at.value(query.pk)}`;
-  const sk = () => at.path(["sk"]);
-  if (query.beginsWith !== undefined) return `${pk} AND begins_with(${sk()}, ${at.value(query.beginsWith)})`;
-  if (query.from !== undefined && query.to !== undefined) {
-    return `${pk} AND ${sk()} BETWEEN ${at.value(query.from)} AND ${at.value(query.to)}`;
-  }
-  if (query.from !== undefined) return `${pk} AND ${sk()} >= ${at.value(query.from)}`;
-  if (query.to !== undefined) return `${pk} AND ${sk()} <= ${at.value(query.to)}`;
-  return pk;
 };
 
 const fromItem = (raw: Record<string, AttributeValue>): Item => unmarshall(raw) as Item;
