@@ -58,7 +58,7 @@ const all = () => true;
 const transactions: Fault["strikes"] = ({ operation }) => operation === "TransactWriteItems";
 
 /** Reads that may be late. */
-const ordinaryReads: Fault["strikes"] = (call) => {
+export const isOrdinaryRead: Fault["strikes"] = (call) => {
   if (!reading.includes(call.operation)) return false;
   const input = call.input as { ConsistentRead?: boolean; RequestItems?: Record<string, { ConsistentRead?: boolean }> };
   const tables = Object.values(input.RequestItems ?? {});
@@ -212,11 +212,11 @@ const refusals: readonly Fault[] = [
 ];
 
 const staleness: readonly Fault[] = [
-  { name: "stale", ...steady, strikes: ordinaryReads, aroundCall: (struck) => struck.readPast("last") },
+  { name: "stale", ...steady, strikes: isOrdinaryRead, aroundCall: (struck) => struck.readPast("last") },
   {
     name: "read before everything",
     ...steady,
-    strikes: ordinaryReads,
+    strikes: isOrdinaryRead,
     aroundCall: (struck) => struck.readPast("none"),
   },
 ];

@@ -2,7 +2,7 @@
 import type { InProcess, OnAttempt, OnCall, SdkCall } from "../support/in-process.ts";
 import type { Deliveries } from "../support/workers.ts";
 import type { Random } from "./errors.ts";
-import type { Fault, Struck } from "./fault.ts";
+import { type Fault, isOrdinaryRead, type Struck } from "./fault.ts";
 import type { Lane } from "./lane.ts";
 import type { Recorded } from "./operation.ts";
 import type { End } from "./play.ts";
@@ -10,26 +10,33 @@ import type { End } from "./play.ts";
 /** A call as it was made: `index` among those of its request, or of all that the workers did. */
 export interface Seen extends Pick<SdkCall, "operation" | "input"> {
   readonly index: number;
+  /** Among those of its kind, whose order does not depend on how fast others are answered. */
+  readonly nth: number;
   /** It read, and found nothing. */
   isEmpty: boolean;
 }
 
 export class Injection {
   readonly calls: Seen[] = [];
-  isStruck = false;
-  /** The index of the call that is struck; nothing is when it makes fewer. */
-  readonly #index: number;
+  /** The call that is struck, once it is made. */
+  #struckCall: SdkCall | undefined;
+  readonly #target: Target | undefined;
   readonly #fault: Fault | undefined;
   readonly #context: Context;
-  readonly #indices = new Map<SdkCall, number>();
+  readonly #counts = new Map<string, number>();
   readonly #open = new Set<Promise<unknown>>();
   readonly #successor: (() => Promise<unknown>)[] = [];
   readonly #retry: (() => Promise<unknown>)[] = [];
 
-  constructor(context: Context, fault?: Fault, index = -1) {
+  /** Without a target no call is struck, nor when fewer of its kind are made. */
+  constructor(context: Context, fault?: Fault, target?: Target) {
     this.#context = context;
     this.#fault = fault;
-    this.#index = index;
+    this.#target = target;
+  }
+
+  get isStruck(): boolean {
+    return this.#struckCall !== undefined;
   }
 
   /** From now on, until its restart, the process is struck. */
@@ -67,26 +74,28 @@ export class Injection {
   readonly #onCall: OnCall = async (call, next) => {
     if (!this.#isMeant(call)) return next();
     const { operation, input } = call;
-    const index = this.calls.length;
-    this.#indices.set(call, index);
-    const seen: Seen = { index, operation, input, isEmpty: false };
+    const kind = kindOf(call);
+    const nth = this.#counts.get(kind) ?? 0;
+    this.#counts.set(kind, nth + 1);
+    const seen: Seen = { index: this.calls.length, nth, operation, input, isEmpty: false };
     this.calls.push(seen);
     const sent = async () => {
       const answer = await this.#keep(next());
       seen.isEmpty = isEmpty(operation, answer);
       return answer;
     };
-    if (index === this.#index) {
-      this.isStruck = true;
+    const isBefore = this.isStruck;
+    if (this.#target !== undefined && nth === this.#target.nth && kind === kindOf(this.#target)) {
+      this.#struckCall = call;
       return this.#fault?.aroundCall?.(this.#struck(call), sent) ?? sent();
     }
     const answer = await sent();
-    if (this.isStruck && index > this.#index) await unheard(this.#successor);
+    if (isBefore) await unheard(this.#successor);
     return answer;
   };
 
   readonly #onAttempt: OnAttempt = (call, attempt, send) => {
-    const around = this.#indices.get(call) === this.#index ? this.#fault?.aroundAttempt : undefined;
+    const around = call === this.#struckCall ? this.#fault?.aroundAttempt : undefined;
     return around === undefined ? send() : around(this.#struck(call), attempt, send);
   };
 
@@ -121,6 +130,12 @@ export class Injection {
     };
   }
 }
+
+/** Which call is to be struck: of what kind, and which of them. */
+export type Target = Pick<Seen, "operation" | "input" | "nth">;
+
+const kindOf = ({ operation, input }: Pick<SdkCall, "operation" | "input">): string =>
+  `${operation} ${isOrdinaryRead({ operation, input })}`;
 
 export interface Context {
   readonly lane: Lane;

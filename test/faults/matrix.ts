@@ -49,18 +49,18 @@ export class Matrix {
       ),
       ...(isByWorkers ? deliveredTwice : [])
         .filter((fault) => isTried(fault, recorded))
-        .map((fault) => ({ fault, index: NO_CALL })),
+        .map((fault) => ({ fault, call: undefined })),
     ];
     const startedMs = performance.now();
     const failures: string[] = [];
     const struck = new Set<number>();
     await Promise.all(
       strikes.map(async (strike) => {
-        const what = textOf(strike, calls[strike.index]?.operation);
+        const what = textOf(strike);
         const why = await this.#lanes.use(async (lane) => {
           try {
             const played = await playStruck(context(lane, what), strike);
-            if (played.isStruck) struck.add(strike.index);
+            if (played.isStruck && strike.call !== undefined) struck.add(strike.call.index);
             return judge(operation, strike.fault, played, expected[strike.fault.timing]);
           } catch (error) {
             return [String(error instanceof Error ? (error.stack ?? error) : error)];
@@ -108,9 +108,6 @@ export class Matrix {
   }
 }
 
-/** Before the first. */
-const NO_CALL = -1;
-
 /**
  * Every fault at every call that it can happen to. Reads of one list after the other that found nothing (the shards of the
  * branches) are the same call many times: each is struck, and each fault strikes one of them; `CRASH=each` has them all.
@@ -122,7 +119,7 @@ const strikesOn = (calls: readonly Call[], tried: readonly Fault[]): readonly St
     return tried
       .filter((fault) => fault.strikes(call))
       .filter((_, i, { length }) => turn === -1 || i % alike.length === turn || turn % length === i)
-      .map((fault) => ({ fault, index: call.index }));
+      .map((fault) => ({ fault, call }));
   });
 };
 
@@ -133,4 +130,5 @@ const mayTakeDays = ({ records, queued }: Recorded): boolean =>
 const isTried = (fault: Fault, recorded: Recorded): boolean =>
   (fault.timing !== "days" || mayTakeDays(recorded)) && (onlyFault === undefined || fault.name.includes(onlyFault));
 
-const textOf = ({ fault, index }: Strike, call: string | undefined): string => `call ${index} ${call} ${fault.name}`;
+const textOf = ({ fault, call }: Strike): string =>
+  call === undefined ? fault.name : `call ${call.index} ${call.operation} ${fault.name}`;

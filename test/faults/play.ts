@@ -58,7 +58,8 @@ export interface Played extends End {
 
 export interface Strike {
   readonly fault: Fault;
-  readonly index: number;
+  /** Undefined for a fault that strikes no call. */
+  readonly call: SeenCall | undefined;
 }
 
 const steady: Script = { before: ["act"], after: [] };
@@ -67,8 +68,8 @@ const steady: Script = { before: ["act"], after: [] };
 const scriptOf = (timing: Timing): Script => (timing === "days" ? { before: ["days", "act"], after: [] } : steady);
 
 /** A case of a fault: the client repeats its request when it was not answered. */
-export const playStruck = async (context: Context, { fault, index }: Strike): Promise<Played> =>
-  play(context, scriptOf(fault.timing), new Injection(context, fault, index));
+export const playStruck = async (context: Context, { fault, call }: Strike): Promise<Played> =>
+  play(context, scriptOf(fault.timing), new Injection(context, fault, call));
 
 /** The same without a fault, as the script has it: the client repeats what the script says. */
 export const playScript = async (context: Context, script: Script): Promise<Played> =>
