@@ -1,4 +1,5 @@
 /** States of a table that are the same but for the names that were drawn at random, and the moment. */
+import { createHash } from "node:crypto";
 import { withoutDraws } from "./draws.ts";
 import { type StoredRecord, textOfRecord } from "./records.ts";
 
@@ -13,19 +14,59 @@ const AROUND_MS = 60 * 24 * 3_600_000;
  * a process that starts on one of them does, it does on the other. `sceneMs`: what times are told from.
  */
 export const textOfState = (records: readonly StoredRecord[], sceneMs: number): string => {
-  const texts = records.map((record) => timeless(short(textOfRecord(record).replaceAll(SHARD, "$1#")), sceneMs));
-  const names = new Map<string, string>();
-  const named = (value: string) => {
-    const name = names.get(value) ?? `$${names.size}`;
-    names.set(value, name);
-    return name;
-  };
-  return texts
-    .map((text) => ({ text, nameless: withoutDraws(text, () => "$") }))
-    .toSorted((a, b) => compare(a.nameless, b.nameless) || compare(a.text, b.text))
-    .map(({ text }) => withoutDraws(text, named))
-    .join("\n");
+  const lines = records.map((record) =>
+    lineOf(timeless(short(textOfRecord(record).replaceAll(SHARD, "$1#")), sceneMs)),
+  );
+  const places = placesOf(lines);
+  const sorted = lines.toSorted((a, b) => compare(told(a, places), told(b, places)));
+  const names = new Map<string, number>();
+  for (const value of sorted.flatMap(({ drawn }) => drawn)) if (!names.has(value)) names.set(value, names.size);
+  return sorted.map((line) => told(line, names)).join("\n");
 };
+
+/** The text of a record between the values in it that were drawn. */
+interface Line {
+  readonly between: readonly string[];
+  readonly drawn: readonly string[];
+}
+
+const lineOf = (text: string): Line => {
+  const drawn: string[] = [];
+  const between = withoutDraws(text, (value) => {
+    drawn.push(value);
+    return "\0";
+  }).split("\0");
+  return { between, drawn };
+};
+
+const told = ({ between, drawn }: Line, names: ReadonlyMap<string, number | string>): string =>
+  between.map((part, i) => (i === 0 ? part : `$${names.get(drawn[i - 1] ?? "") ?? ""}${part}`)).join("");
+
+/**
+ * What tells drawn values from one another, whatever they are: in which records they stand, and where in them, and beside
+ * which others. So records that are alike but for what they name come in one order.
+ */
+const placesOf = (lines: readonly Line[]): ReadonlyMap<string, string> => {
+  let places: ReadonlyMap<string, string> = new Map();
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const found = new Map<string, string[]>();
+    for (const line of lines) {
+      const text = digest(told(line, places));
+      for (const [i, value] of line.drawn.entries()) {
+        const all = found.get(value) ?? [];
+        found.set(value, all);
+        all.push(`${i} ${text}`);
+      }
+    }
+    places = new Map([...found].map(([value, all]) => [value, digest(all.toSorted(compare).join("\n"))]));
+  }
+  return places;
+};
+
+/** A value of a block names a branch, which names a command, which names a payload. */
+const ROUNDS = 3;
+
+const digest = (text: string): string => createHash("sha1").update(text).digest("base64url");
 
 /** So many moments after the scene. */
 export const momentOf = (ms: number, sceneMs: number): number => Math.round((ms - sceneMs) / MOMENT_MS);
