@@ -10,8 +10,13 @@ export interface Target {
   readonly rawQuery: string;
 }
 
+/** What is asked of a request that came in. */
+export type Incoming = Pick<IncomingMessage, "method" | "url" | "headersDistinct" | "httpVersion"> & {
+  readonly socket: Pick<IncomingMessage["socket"], "remoteAddress">;
+};
+
 export interface MatchedRequest {
-  readonly request: IncomingMessage;
+  readonly request: Incoming;
   readonly target: Target;
   readonly route: Route;
   readonly pathParameters: Readonly<Record<string, string>>;
@@ -51,7 +56,7 @@ export function splitTarget(url: string): Target {
 }
 
 /** Names in lower case, repeated ones joined by a comma. */
-function singleHeaders(request: IncomingMessage): Record<string, string> {
+function singleHeaders(request: Incoming): Record<string, string> {
   return Object.fromEntries(
     Object.entries(request.headersDistinct).map(([name, values = []]) => [name, values.join(",")]),
   );

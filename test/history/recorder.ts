@@ -1,5 +1,6 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Fetch } from "../support/fetch.ts";
 import type { Asked, Delivered, Entry, Told } from "./history.ts";
 
 /** What the service answered: a body, a refusal's code, or nothing that says whether it was done. */
@@ -18,11 +19,11 @@ export interface Request {
 /** Sends calls and notes what was asked and told. */
 export class Recorder {
   readonly entries: Entry[] = [];
-  readonly #baseUrl: () => string;
+  readonly #fetch: Fetch;
   #next = 1;
 
-  constructor(baseUrl: () => string) {
-    this.#baseUrl = baseUrl;
+  constructor(fetch: Fetch) {
+    this.#fetch = fetch;
   }
 
   /** One call of `who`; `read` makes of a body what the history keeps. */
@@ -68,7 +69,7 @@ export class Recorder {
   /** Without a note. A 5xx says nothing of what was done; a 4xx is a refusal. */
   async send({ method, path, headers, body }: Request): Promise<Reply> {
     try {
-      const response = await fetch(this.#baseUrl() + path, {
+      const response = await this.#fetch(path, {
         method,
         headers: { ...headers, ...(body !== undefined && { "content-type": "application/json" }) },
         signal: AbortSignal.timeout(60_000),

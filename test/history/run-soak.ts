@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Service, type SharedEngines, startEngines, startService } from "../../local/service.ts";
+import { fetchFrom } from "../support/fetch.ts";
 import type { Anomaly } from "./anomaly.ts";
 import { allQueues, certainly, declareAll, letters } from "./broker.ts";
 import {
@@ -52,7 +53,7 @@ const SWEPT_MS = 6_000;
 export const runSoak = async ({ seconds, seed, log }: Soak): Promise<Soaked> => {
   const house = await House.open();
   try {
-    const to = new Recorder(() => house.baseUrl);
+    const to = new Recorder(fetchFrom(() => house.baseUrl));
     await declareAll(to);
     let isOver = false;
     const caller = (who: string, i: number): Caller => ({

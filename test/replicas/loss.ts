@@ -20,7 +20,6 @@ import { WildFeed } from "./wild-feed.ts";
 const SHORT_SECONDS = 5;
 
 /** Nobody answers there. */
-const NOWHERE = "http://127.0.0.1:9";
 
 export interface Loss {
   readonly anomalies: readonly Anomaly[];
@@ -63,8 +62,11 @@ class Scene implements Resting {
     this.#processes = processes;
     this.#seed = seed;
     this.#chance = new Chance(seed);
-    const url = new Chance(seed + 1);
-    this.#to = new PatientRecorder(() => (this.#isDown ? NOWHERE : url.of(processes).baseUrl));
+    const which = new Chance(seed + 1);
+    this.#to = new PatientRecorder(async (path, request) => {
+      if (this.#isDown) throw new Error("nobody listens");
+      return which.of(processes).fetch(path, request);
+    });
     this.#feeds = cluster.replicas.map((replica, i) => new WildFeed(replica, new Chance(seed * 10 + i)));
   }
 

@@ -28,7 +28,7 @@ it("a replica that was fed all of a load holds the primary's records, and has co
   feed.start();
   await join(replica, 60);
   const served = await service.process("same records");
-  const to = new PatientRecorder(() => served.baseUrl);
+  const to = new PatientRecorder((path, request) => served.fetch(path, request));
   await declareAll(to);
   await declare(to, "the beginning", heavy, {}, 2);
   let isOver = false;

@@ -1,3 +1,4 @@
+import { type Fetch, fetchFrom } from "./fetch.ts";
 import { type Answer, type Request, send } from "./http.ts";
 import type {
   AttachedSession,
@@ -67,8 +68,13 @@ export interface Client extends RouteCalls {
  * outlives a restart that moves the service to another port. Each call answers what came back, refusals included.
  */
 export function client(baseUrl: string | (() => string), context: Context = {}): Client {
+  return clientOf(fetchFrom(baseUrl), context);
+}
+
+/** The same, of a service that is reached so. */
+export function clientOf(fetch: Fetch, context: Context = {}): Client {
   const call = <Body = unknown>(method: string, path: string, request: Omit<Request, "method" | "path"> = {}) =>
-    send<Body>(typeof baseUrl === "string" ? baseUrl : baseUrl(), {
+    send<Body>(fetch, {
       ...request,
       method,
       path,
@@ -85,14 +91,14 @@ export function client(baseUrl: string | (() => string), context: Context = {}):
     health: () => call<{ status: string; version: string }>("GET", "/health"),
     recovery: (cursor) => call<RecoveryReport>("POST", "/recovery", { body: given({ cursor }) }),
     storeStatus: () => call<StoreStatusView>("GET", "/store/status"),
-    with: (more) => client(baseUrl, { ...context, ...more }),
-    within: (xid) => client(baseUrl, { ...context, xid }),
+    with: (more) => clientOf(fetch, { ...context, ...more }),
+    within: (xid) => clientOf(fetch, { ...context, xid }),
     get later() {
-      return client(baseUrl, { ...context, prefersAsync: true });
+      return clientOf(fetch, { ...context, prefersAsync: true });
     },
     async attached(session, timeoutSeconds) {
       const { epoch } = (await sessionCalls(call).attach(session, timeoutSeconds)).body;
-      return client(baseUrl, { session, epoch });
+      return clientOf(fetch, { session, epoch });
     },
   };
 }

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import type { Fetch, Response } from "./fetch.ts";
 import { checkProblem, type Problem } from "./problems.ts";
 
 /** What the table charged for one call: write and read request units. */
@@ -33,8 +34,8 @@ export interface Request {
  * Sends one request and checks what every response must have: a well-formed cost receipt, JSON on success, and on a refusal a
  * problem in the exact shape of the contract.
  */
-export async function send<Body>(baseUrl: string, request: Request): Promise<Answer<Body>> {
-  const response = await fetch(baseUrl + request.path, requestInit(request));
+export async function send<Body>(fetch: Fetch, request: Request): Promise<Answer<Body>> {
+  const response = await fetch(request.path, requestInit(request));
   const text = await response.text();
   const where = `${request.method} ${request.path}`;
   const receipt = readReceipt(response.headers, where);

@@ -1,6 +1,6 @@
 /**
- * The real handlers over real HTTP, but in the test's own process, so that a test can stand between a handler and the
- * table or the command queue: every SDK call of every request goes through a middleware in the SDK's own stack. A process here is a run of the
+ * The real handlers behind the real gateway, but in the test's own process and without its connections, so that a test can
+ * stand between a handler and the table or the command queue: every SDK call of every request goes through a middleware in the SDK's own stack. A process here is a run of the
  * handlers' bundle, with caches of its own; dropping it is what a crash does to a process's memory.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -12,8 +12,8 @@ import { afterAll, beforeAll } from "vitest";
 import { routes, schedules } from "../../cdk/routes.ts";
 import { awsEnvironment } from "../../local/credentials.ts";
 import { contextOf } from "../../local/handlers.ts";
+import { openGateway } from "../../local/http/gateway.ts";
 import { problemBody, timedOut } from "../../local/http/problem.ts";
-import { type HttpApi, serve } from "../../local/http/serve.ts";
 import { type QueueEngine, startQueueEngine } from "../../local/queue-engine.ts";
 import { queueEvent, undoneOf } from "../../local/queue-event.ts";
 import type { LocalQueues } from "../../local/queues.ts";
@@ -21,7 +21,9 @@ import { ensureTable } from "../../local/table.ts";
 import { type Engine, startTableEngine } from "../../local/table-engine.ts";
 import { tableClient } from "../../shared/store/client.ts";
 import { type Loaded, loadBundle } from "./bundle.ts";
-import { type Client, client } from "./client.ts";
+import { type Client, clientOf } from "./client.ts";
+import type { Fetch } from "./fetch.ts";
+import { fetchThrough } from "./gateway.ts";
 import { type Queued, QueuesUnderTest } from "./queues.ts";
 import { type RequestScope, Scope } from "./request-scope.ts";
 import { connectOver, Wire } from "./wire.ts";
@@ -43,10 +45,10 @@ export type OnCall = (call: SdkCall, next: () => Promise<object>) => Promise<obj
 /** Stands around each attempt of each call, from 0, nearest to the wire. What it throws, the SDK gets, and may try again. */
 export type OnAttempt = (call: SdkCall, attempt: number, send: () => Promise<object>) => Promise<object>;
 
-/** A process of the service, with an address, a memory and a clock of its own. */
+/** A process of the service, with a memory and a clock of its own. */
 export interface InProcess {
   readonly client: Client;
-  readonly baseUrl: string;
+  readonly fetch: Fetch;
   /** Ends every request under way where it is, and starts with an empty memory; on another table if one is named. */
   restart(table?: string): Promise<void>;
   /** Runs what the schedule runs, once. */
@@ -131,7 +133,7 @@ export function useInProcessService(): InProcessService {
   });
   afterAll(async () => {
     Date.now = realNow;
-    await Promise.all([...processes.values()].map((one) => one.close()));
+    for (const one of processes.values()) one.close();
     table?.destroy();
     queues?.destroy();
     wire?.close();
@@ -153,7 +155,7 @@ export function useInProcessService(): InProcessService {
       if (known !== undefined) return known;
       const started = new Process(name, tableName, queuesThere(), wire);
       processes.set(name, started);
-      await started.listen();
+      await started.start();
       return started;
     },
     newTable,
@@ -189,7 +191,7 @@ class Process implements InProcess {
   readonly client: Client;
   readonly #name: string;
   #table: string;
-  #api: HttpApi | undefined;
+  #gateway: Fetch | undefined;
   #memory: Memory | undefined;
   readonly #queues: QueuesUnderTest;
   readonly #wire: Wire | undefined;
@@ -199,24 +201,22 @@ class Process implements InProcess {
     this.#table = table;
     this.#queues = queues;
     this.#wire = wire;
-    this.client = client(() => this.baseUrl);
+    this.client = clientOf(this.fetch);
   }
 
-  get baseUrl(): string {
-    return this.#api?.baseUrl ?? "";
-  }
+  readonly fetch: Fetch = (path, request) => {
+    if (this.#gateway === undefined) throw new Error("the process does not run");
+    return this.#gateway(path, request);
+  };
 
-  async listen(): Promise<void> {
+  async start(): Promise<void> {
     await this.restart();
-    this.#api = await serve({
-      routes,
-      loadHandler: async (lambda) => (event) => this.#invoke(lambda, event),
-    });
+    const loadHandler = async (lambda: string) => (event: unknown) => this.#invoke(lambda, event);
+    this.#gateway = fetchThrough(await openGateway({ routes, loadHandler }));
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.#end();
-    await this.#api?.close();
   }
 
   async restart(table = this.#table): Promise<void> {
