@@ -42,10 +42,12 @@ export class Matrix {
     const expected = await this.#expected(recorded, context);
     const calls = expected.steady[0]?.calls ?? [];
     const isByWorkers = isWork(operation);
+    // What one worker meets of the other is the same however much there is: of large ones it is delivered twice, no more.
+    const besides = isByWorkers && operation.isLarge !== true ? struckBesides : [];
     const strikes = [
       ...strikesOn(
         calls,
-        [...faults, ...(isByWorkers ? struckBesides : [])].filter((fault) => isTried(fault, recorded)),
+        [...faults, ...besides].filter((fault) => isTried(fault, recorded)),
       ),
       ...(isByWorkers ? deliveredTwice : [])
         .filter((fault) => isTried(fault, recorded))
