@@ -23,6 +23,7 @@ import {
   settleCall,
   startCall,
 } from "./commands.ts";
+import { failCall, forgetCall, heuristicCall, suspendCall, takeUpCall } from "./hand-calls.ts";
 import type { Rules } from "./rules.ts";
 import { attachCall, detachCall, keepAliveCall } from "./session-calls.ts";
 import {
@@ -88,6 +89,9 @@ const clientCalls = (
     commitCall(x, own[name], true, sizes),
     commitCall(x, own[name], false, sizes),
     rollbackCall(x, own[name], sizes),
+    suspendCall(x, own[name], sizes),
+    takeUpCall(x, own[name], sizes),
+    failCall(x, own[name], sizes),
   ]),
   acquireCall(own[name], name),
   settleCall(name),
@@ -99,6 +103,9 @@ const recovererCalls = (sizes: Sizes): readonly Call[] => [
     recoverCall(x, sizes),
     decideCall(x, "commit", sizes),
     decideCall(x, "rollback", sizes),
+    heuristicCall(x, "commit", sizes),
+    heuristicCall(x, "rollback", sizes),
+    forgetCall(x, sizes),
   ]),
   ...sessionNames.flatMap((name) => [attachCall(name), detachCall(name)]),
 ];

@@ -2,13 +2,12 @@
  * The calls of the protocol as the handlers make them: which records they read, what they decide from that, and the one
  * commit that they attempt. Everything decided here is decided by the product's own state machines.
  */
-import { type Branch, hasWork, open, step } from "../../shared/domain/branch.ts";
-import { isRefusal } from "../../shared/domain/refusal.ts";
+import { open, step } from "../../shared/domain/branch.ts";
 import { hold, judge, lease, type Run, settle, standingOf } from "../../shared/domain/run.ts";
-import { commit, end, join, mayWork, prepare, rollback, type Verdict } from "../../shared/domain/verb.ts";
-import { type Call, type Commit, isAliveIn, isFenced, nameOf, type Own, ref, type Sizes, type View } from "./call.ts";
-import { acted, allApplied, begins, checks, decided, enlisted, putBranch, putRun, withLife } from "./effects.ts";
-import { closing, owed, part } from "./meeting.ts";
+import { commit, end, join, mayWork, prepare, rollback } from "../../shared/domain/verb.ts";
+import { type Call, isAliveIn, isFenced, nameOf, type Own, ref, type Sizes, type View } from "./call.ts";
+import { acted, begins, checks, enlisted, putBranch, putRun, withLife } from "./effects.ts";
+import { closing, owed } from "./meeting.ts";
 import type { Rules } from "./rules.ts";
 import {
   add,
@@ -23,106 +22,7 @@ import {
   type World,
   xids,
 } from "./table.ts";
-
-const carryOut = (x: BranchName, branch: Branch, verdict: Verdict, rules: Rules, sizes: Sizes): Commit | undefined => {
-  if (isRefusal(verdict)) return undefined;
-  const names = rules.completionNamesBranch ? [x] : [];
-  switch (verdict.effect) {
-    case "nothing":
-    case "forget":
-      return undefined;
-    case "store":
-      return {
-        does: `stores ${x} as ${verdict.branch.state.name}`,
-        names: [x],
-        apply: (table) => putBranch(table, x, verdict.branch),
-      };
-    case "prepare":
-      return {
-        does: `prepares ${x}`,
-        names: rules.prepareNamesBranch ? [x] : [],
-        apply: (table) => putBranch(table, x, verdict.branch),
-      };
-    case "drop":
-      return {
-        does: `takes the doomed ${x} off the list`,
-        names,
-        apply: (table) => decided(putBranch(table, x, undefined), branch.incarnation, "rollback"),
-      };
-    case "complete":
-      return completing(x, branch, verdict.outcome, rules, sizes);
-  }
-};
-
-const completing = (
-  x: BranchName,
-  branch: Branch,
-  outcome: "commit" | "rollback",
-  rules: Rules,
-  sizes: Sizes,
-): Commit => {
-  const names = rules.completionNamesBranch ? [x] : [];
-  const word = outcome === "commit" ? "commits" : "rolls back";
-  if (branch.state.name === "deciding") return finishing(x, branch, outcome, rules);
-  if (sizes.large.includes(x)) {
-    const decision = {
-      outcome,
-      decidedAtMs: 0,
-      leaves: "none",
-      reason: "",
-      isRepeatable: true,
-      positions: {},
-      isReserved: false,
-      dropped: 0,
-    } as const;
-    const deciding = step(branch, { state: { name: "deciding", preparedAtMs: 0, decision } });
-    return {
-      does: `decides that ${x} ${word}`,
-      names,
-      decides: x,
-      apply: (table) => decided(putBranch(table, x, deciding), branch.incarnation, outcome),
-    };
-  }
-  return {
-    does: `${word} ${x}`,
-    names,
-    decides: x,
-    apply: (table) => {
-      const ended = decided(putBranch(table, x, undefined), branch.incarnation, outcome);
-      return rules.completionIsWhole ? allApplied(ended, branch, outcome) : ended;
-    },
-  };
-};
-
-const finishing = (x: BranchName, branch: Branch, outcome: "commit" | "rollback", rules: Rules): Commit =>
-  hasWork(branch)
-    ? part(x, branch, outcome, rules)
-    : {
-        does: `takes ${x} off the list, all of it applied`,
-        names: [x],
-        apply: (table) => decided(putBranch(table, x, undefined), branch.incarnation, outcome),
-      };
-
-const always = (): boolean => true;
-
-/** A verb on a branch: fence, meet, decide, one commit. */
-const verb = (
-  word: string,
-  x: BranchName,
-  own: Own | undefined,
-  sizes: Sizes,
-  namesBranch: (rules: Rules) => boolean,
-  decide: (branch: Branch, view: View, rules: Rules) => Commit | undefined,
-): Call => ({
-  id: `${word} ${x}${own === undefined ? "" : ` in ${ref(own)}`}`,
-  ...(own !== undefined && { own }),
-  most: (rules) => ({ reads: [x, ...sessionNames], names: namesBranch(rules) ? [x] : [] }),
-  decide: (view, rules) => {
-    if (own !== undefined && isFenced(view, own)) return undefined;
-    const branch = view[x];
-    return branch && (owed(view, x, rules, sizes) ?? decide(branch, view, rules));
-  },
-});
+import { always, asActive, asKept, asSeen, carryOut, finishing, verb } from "./verbs.ts";
 
 export const startCall = (x: BranchName, own: Own, sizes: Sizes): Call => ({
   id: `start ${x} in ${ref(own)}`,
@@ -155,10 +55,6 @@ export const endCall = (x: BranchName, own: Own, sizes: Sizes): Call =>
     carryOut(x, branch, end(branch, xids[x], own, { suspend: false, fail: false }), rules, sizes),
   );
 
-/** Without the rule that a branch is prepared and committed only when every association has ended. */
-const asEnded = (branch: Branch, rules: Rules): Branch =>
-  rules.completionAwaitsEnd ? branch : { ...branch, associations: [] };
-
 export const prepareCall = (x: BranchName, own: Own | undefined, sizes: Sizes): Call =>
   verb(
     "prepare",
@@ -166,7 +62,7 @@ export const prepareCall = (x: BranchName, own: Own | undefined, sizes: Sizes): 
     own,
     sizes,
     (rules) => rules.prepareNamesBranch,
-    (branch, _, rules) => carryOut(x, branch, prepare(asEnded(branch, rules), 0), rules, sizes),
+    (branch, _, rules) => carryOut(x, branch, prepare(asSeen(branch, rules), 0), rules, sizes),
   );
 
 export const commitCall = (x: BranchName, own: Own | undefined, onePhase: boolean, sizes: Sizes): Call =>
@@ -176,7 +72,7 @@ export const commitCall = (x: BranchName, own: Own | undefined, onePhase: boolea
     own,
     sizes,
     (rules) => rules.completionNamesBranch,
-    (branch, _, rules) => carryOut(x, branch, commit(asEnded(branch, rules), onePhase), rules, sizes),
+    (branch, _, rules) => carryOut(x, branch, commit(asSeen(branch, rules), onePhase), rules, sizes),
   );
 
 /** What a transaction manager that was restarted does with a branch in doubt. */
@@ -197,7 +93,7 @@ export const rollbackCall = (x: BranchName, own: Own | undefined, sizes: Sizes):
     own,
     sizes,
     (rules) => rules.completionNamesBranch,
-    (branch, _, rules) => carryOut(x, branch, rollback(branch), rules, sizes),
+    (branch, _, rules) => carryOut(x, branch, rollback(asKept(branch, rules)), rules, sizes),
   );
 
 export const addCall = (x: BranchName, own: Own, sizes: Sizes): Call =>
@@ -208,7 +104,7 @@ export const addCall = (x: BranchName, own: Own, sizes: Sizes): Call =>
     sizes,
     (rules) => rules.workNamesBranch,
     (branch, _, rules) => {
-      if (mayWork(branch, xids[x], own) !== undefined || listed(branch, "add")) return undefined;
+      if (mayWork(asActive(branch, rules), xids[x], own) !== undefined || listed(branch, "add")) return undefined;
       const after = step(branch, { operations: [...branch.operations, add] });
       return {
         does: `enqueues in ${x}`,
@@ -226,7 +122,7 @@ export const acceptCall = (x: BranchName, own: Own, token: string, sizes: Sizes)
     sizes,
     (rules) => rules.workNamesBranch,
     (branch, view, rules) => {
-      if (mayWork(branch, xids[x], own) !== undefined || view.M === undefined) return undefined;
+      if (mayWork(asActive(branch, rules), xids[x], own) !== undefined || view.M === undefined) return undefined;
       if (judged(view, view.M, token, branch.incarnation, rules) !== "ok" || view.M.slots[0]?.state !== "leased")
         return undefined;
       const held = hold(view.M, [0], branch.incarnation, { xid: xids[x], deadlineMs: branch.deadlineMs, session: own });
@@ -303,7 +199,7 @@ export const recoverCall = (x: BranchName, sizes: Sizes): Call => ({
   }),
   decide: (view, rules) => {
     const branch = view[x];
-    if (branch?.state.name === "deciding") return finishing(x, branch, branch.state.decision.outcome, rules);
+    if (branch?.state.name === "deciding") return finishing(x, branch, branch.state.decision, rules);
     return owed(view, x, rules, sizes);
   },
 });

@@ -1,7 +1,8 @@
 /** What must hold in every state, and of every step: the invariants of docs/guarantees.md as far as the model has their matter. */
-import type { Branch } from "../../shared/domain/branch.ts";
+import { type Branch, hasWork, type Outcome } from "../../shared/domain/branch.ts";
 import { isLeaseInForce } from "../../shared/domain/run.ts";
 import { fateOf, isAliveAt } from "../../shared/domain/session.ts";
+import { commit, rollback } from "../../shared/domain/verb.ts";
 import type { Protocol, Step } from "./actors.ts";
 import { branchNames, type Life, listed, nowOf, type SessionName, sessionNames, type World } from "./table.ts";
 
@@ -17,6 +18,8 @@ export const brokenByStep = (before: World, after: World, step: Step): string | 
       return "a prepared branch is changed by nothing but its decision";
     }
   }
+  const rare = brokenSuspended(before, after, step) ?? brokenByHand(before, after, step);
+  if (rare !== undefined) return rare;
   if (before.M === undefined && after.M !== undefined) return "a settled message never returns";
   if (/takes the message/.test(step.does) && isTaken(before))
     return "nobody gets a message that is held, or leased to another";
@@ -30,6 +33,49 @@ export const brokenByStep = (before: World, after: World, step: Step): string | 
     return "no work of an older epoch lands once the resume or detach has answered";
   }
   return undefined;
+};
+
+/** A suspended association is one without work: its branch waits for it. */
+const brokenSuspended = (before: World, after: World, step: Step): string | undefined => {
+  const [, session, worked] = / in (S[12])@1: (?:enqueues|accepts the message) in ([XY])/.exec(step.does) ?? [];
+  for (const x of branchNames) {
+    const branch = before[x];
+    const suspended = branch?.associations.filter(({ isSuspended }) => isSuspended) ?? [];
+    if (worked === x && suspended.some(({ name }) => name === session)) {
+      return "nobody works in a branch that it has suspended";
+    }
+    const isPrepared = after[x]?.state.name === "prepared" && after[x] !== branch;
+    const isCommitted = step.decides === x && after.past.lives[branch?.incarnation ?? ""]?.outcome === "commit";
+    if (branch?.state.name === "open" && suspended.length > 0 && (isPrepared || isCommitted)) {
+      return "a suspended branch is neither prepared nor committed";
+    }
+  }
+  return undefined;
+};
+
+/** What an operator decides is decided once, on a branch in doubt, and stays to be told until someone forgets it. */
+const brokenByHand = (before: World, after: World, step: Step): string | undefined => {
+  for (const x of branchNames) {
+    const [was, is] = [outcomeByHand(before[x]), outcomeByHand(after[x])];
+    const isSame = before[x]?.incarnation === after[x]?.incarnation;
+    if (is !== undefined && was === undefined && !(isSame && before[x]?.state.name === "prepared")) {
+      return "only a prepared branch is decided by hand";
+    }
+    const isForget = step.does.startsWith(`forget ${x}: `);
+    if (isForget && (before[x]?.state.name !== "heuristic" || after[x] !== undefined)) {
+      return "only what was decided by hand is forgotten";
+    }
+    if (was !== undefined && (is !== was || !isSame) && !isForget) {
+      return "what was decided by hand stays so until it is forgotten";
+    }
+  }
+  return undefined;
+};
+
+const outcomeByHand = (branch: Branch | undefined): Outcome | undefined => {
+  if (branch?.state.name === "heuristic") return branch.state.outcome;
+  if (branch?.state.name !== "deciding" || branch.state.decision.leaves !== "heuristic") return undefined;
+  return branch.state.decision.outcome;
 };
 
 const isTaken = (world: World): boolean => {
@@ -60,6 +106,14 @@ const brokenLife = (world: World, incarnation: string, life: Life): string | und
   if (branch === undefined && outcome === undefined) return "a branch does not vanish";
   if (branch !== undefined && outcome !== undefined && ["open", "prepared"].includes(branch.state.name)) {
     return "a branch that was decided is not open again";
+  }
+  if (branch?.state.name === "heuristic") {
+    if (hasWork(branch)) return "what was decided by hand is applied at once";
+    const told = [commit(branch, true), commit(branch, false), rollback(branch)];
+    const xa = outcome === "commit" ? "XA_HEURCOM" : "XA_HEURRB";
+    if (!told.every((verdict) => "effect" in verdict && verdict.effect === "nothing" && verdict.xa === xa)) {
+      return "whoever asks is told the outcome that was decided by hand";
+    }
   }
   if (life.isLate && (outcome === "commit" || branch?.state.name === "prepared")) {
     return "work that landed behind the fence of its session is never prepared or committed";
@@ -126,7 +180,7 @@ const brokenRecovery = (world: World, protocol: Protocol): string | undefined =>
 };
 
 const isUntouchable = (world: World, branch: Branch | undefined): boolean => {
-  if (branch === undefined || branch.state.name === "prepared") return true;
+  if (branch === undefined || branch.state.name === "prepared" || branch.state.name === "heuristic") return true;
   if (branch.state.name !== "open" || world.over.includes(branch.incarnation.startsWith("X") ? "X" : "Y")) return false;
   return branch.workers.every(({ name, epoch }) => {
     const session = name === "S1" ? "S1" : "S2";

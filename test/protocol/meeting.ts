@@ -33,7 +33,8 @@ export const owed = (view: View, x: BranchName, rules: Rules, sizes: Sizes): Com
   return closing(view, dead.map(nameOf), rules) ?? doom(x, stored, met, dead, rules, sizes);
 };
 
-const doom = (
+/** A branch that is doomed as `met` says, or whose undoing goes on. `dead`: the sessions whose end is acted on. */
+export const doom = (
   x: BranchName,
   stored: Branch,
   met: Branch,

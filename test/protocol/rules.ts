@@ -31,6 +31,16 @@ export interface Rules {
   readonly completionAwaitsEnd: boolean;
   /** A keep-alive renews only a session that it found alive. */
   readonly keepAliveIsFenced: boolean;
+  /** A session does not work in a branch that it has suspended, and is associated with it all the same. */
+  readonly suspendedMayNotWork: boolean;
+  readonly suspendedIsAssociated: boolean;
+  /** By hand, only a prepared branch is decided. */
+  readonly heuristicNeedsPrepared: boolean;
+  /** What was decided by hand is decided by no commit or rollback any more. */
+  readonly heuristicIsFinal: boolean;
+  /** A decision by hand and a forget name the branch's version. */
+  readonly heuristicNamesBranch: boolean;
+  readonly forgetNamesBranch: boolean;
 }
 
 export const asBuilt: Rules = {
@@ -52,4 +62,10 @@ export const asBuilt: Rules = {
   completionIsWhole: true,
   completionAwaitsEnd: true,
   keepAliveIsFenced: true,
+  suspendedMayNotWork: true,
+  suspendedIsAssociated: true,
+  heuristicNeedsPrepared: true,
+  heuristicIsFinal: true,
+  heuristicNamesBranch: true,
+  forgetNamesBranch: true,
 };

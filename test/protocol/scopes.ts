@@ -9,10 +9,20 @@ import type { RecordName } from "./table.ts";
 
 const once = { large: [], lives: { X: 1, Y: 1 } } as const;
 
-const scope = (left: RegExp, ages: readonly RecordName[], sizes: Scope["sizes"] = once): Scope => ({
+/** Calls that a scope has only when it names them. */
+const rare = /^(?:suspend|take up|fail|heuristic|forget) /;
+const none = /(?!)/;
+
+/** `left`: the calls that are left out. `more`: the rare calls that are not. */
+const scope = (
+  left: RegExp,
+  ages: readonly RecordName[],
+  sizes: Scope["sizes"] = once,
+  more: RegExp = none,
+): Scope => ({
   sizes,
   rules: asBuilt,
-  wanted: (call) => !left.test(call),
+  wanted: (call) => !left.test(call) && (!rare.test(call) || more.test(call)),
   ages,
 });
 
@@ -33,6 +43,18 @@ export const whole: Readonly<Record<string, Scope>> = {
     { ...once, large: ["X"] },
   ),
   "an xid is used again": scope(/ Y|resume S2|detach|join/, ["S1", "X", "M"], { large: [], lives: { X: 2, Y: 1 } }),
+  "a branch is suspended and taken up again, or fails": scope(
+    /detach|resume S2|(?:enqueue|one-phase commit|commit) Y in|keep alive/,
+    ["S1", "X"],
+    once,
+    /^(?:suspend|take up|fail) X/,
+  ),
+  "a branch in doubt is decided by hand": scope(
+    /detach|resume|(?:enqueue|one-phase commit|commit) Y in|keep alive/,
+    ["S1", "X", "M"],
+    { ...once, large: ["X"] },
+    /^(?:heuristic|forget)/,
+  ),
 };
 
 /** The part of it that `npm test` has time for. */
@@ -51,6 +73,8 @@ export interface Seeded {
 const resumed = scope(/detach|resume S2|join| Y/, ["S1", "X", "M"]);
 const large = { ...resumed, sizes: { ...once, large: ["X"] } } as const;
 const both = scope(/detach|resume S2|enqueue Y/, ["S1", "X", "M"]);
+const suspended = scope(/detach|resume S2|join| Y/, ["S1", "X"], once, /^(?:suspend|take up|fail) X/);
+const byHand = scope(/detach|resume|join| Y/, ["X"], { large: [], lives: { X: 2, Y: 1 } }, /^(?:heuristic|forget)/);
 
 /** Every rule, left out alone. */
 export const seeded: readonly Seeded[] = [
@@ -72,4 +96,10 @@ export const seeded: readonly Seeded[] = [
   { rule: "completionIsWhole", scope: resumed, breaks: /a commit applies every add/ },
   { rule: "completionAwaitsEnd", scope: both, breaks: /landed behind the fence/ },
   { rule: "keepAliveIsFenced", scope: resumed, breaks: /whose end was answered/ },
+  { rule: "suspendedMayNotWork", scope: suspended, breaks: /nobody works in a branch that it has suspended/ },
+  { rule: "suspendedIsAssociated", scope: suspended, breaks: /a suspended branch is neither prepared nor committed/ },
+  { rule: "heuristicNeedsPrepared", scope: byHand, breaks: /only a prepared branch is decided by hand/ },
+  { rule: "heuristicIsFinal", scope: byHand, breaks: /stays so until it is forgotten|one outcome/ },
+  { rule: "heuristicNamesBranch", scope: byHand, breaks: /only a prepared branch is decided by hand|one outcome/ },
+  { rule: "forgetNamesBranch", scope: byHand, breaks: /does not vanish|only what was decided by hand is forgotten/ },
 ];
