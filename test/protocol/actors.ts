@@ -67,6 +67,11 @@ export interface Scope {
   readonly ages: readonly RecordName[];
 }
 
+/** Of deciding a branch in doubt. */
+export type Way = "commit" | "rollback" | "heuristic commit" | "heuristic rollback";
+
+const ways: readonly Way[] = ["commit", "rollback"];
+
 export const actorNames = ["client 1", "client 2", "a recoverer", "a recoverer"] as const;
 
 const idle: Actor = {};
@@ -217,16 +222,25 @@ export class Protocol {
     return undefined;
   }
 
-  /** The same after each prepared branch was decided. */
-  decideAll(world: World, outcome: "commit" | "rollback"): World | undefined {
+  /** How a branch in doubt may be decided in this scope. */
+  get ways(): readonly Way[] {
+    return this.#scope.wanted("heuristic commit X") ? [...ways, "heuristic commit", "heuristic rollback"] : ways;
+  }
+
+  /** The same after each prepared branch was decided, and what was decided by hand forgotten. */
+  decideAll(world: World, way: Way): World | undefined {
     let at: World | undefined = world;
     for (const x of branchNames) {
-      if (at?.[x]?.state.name !== "prepared") continue;
-      const call = this.#call(`decide ${x} by ${outcome}`);
-      at = this.#attempt(at, {}, call)[0]?.world;
+      const isByHand = way === "heuristic commit" || way === "heuristic rollback";
+      if (at?.[x]?.state.name === "prepared") at = this.#make(at, isByHand ? `${way} ${x}` : `decide ${x} by ${way}`);
       at = at && this.recoverAlone(at);
+      if (at?.[x]?.state.name === "heuristic") at = this.#make(at, `forget ${x}`);
     }
     return at;
+  }
+
+  #make(world: World, id: string): World | undefined {
+    return this.#attempt(world, {}, this.#call(id))[0]?.world;
   }
 
   #call(id: string): Call {

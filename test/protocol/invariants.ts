@@ -4,6 +4,7 @@ import { isLeaseInForce } from "../../shared/domain/run.ts";
 import { fateOf, isAliveAt } from "../../shared/domain/session.ts";
 import { commit, rollback } from "../../shared/domain/verb.ts";
 import type { Protocol, Step } from "./actors.ts";
+import { isPastEnding } from "./effects.ts";
 import { branchNames, type Life, listed, nowOf, type SessionName, sessionNames, type World } from "./table.ts";
 
 /** The invariant that this table breaks, whoever is doing what. */
@@ -62,7 +63,7 @@ const brokenByHand = (before: World, after: World, step: Step): string | undefin
       return "only a prepared branch is decided by hand";
     }
     const isForget = step.does.startsWith(`forget ${x}: `);
-    if (isForget && (before[x]?.state.name !== "heuristic" || after[x] !== undefined)) {
+    if (isForget && before[x] !== after[x] && before[x]?.state.name !== "heuristic") {
       return "only what was decided by hand is forgotten";
     }
     if (was !== undefined && (is !== was || !isSame) && !isForget) {
@@ -168,13 +169,15 @@ const brokenRecovery = (world: World, protocol: Protocol): string | undefined =>
   }
   const late = protocol.recoverAlone({ ...recovered, over: ["M", "S1", "S2", "X", "Y"] });
   if (late === undefined) return "recovery ends";
-  for (const outcome of ["commit", "rollback"] as const) {
-    const rest = protocol.decideAll(late, outcome);
+  for (const way of protocol.ways) {
+    const rest = protocol.decideAll(late, way);
     const broken =
       rest === undefined ? "a prepared branch can be decided" : (brokenInLives(rest) ?? brokenMessage(rest));
-    if (broken !== undefined) return `after a stop of everyone, recovery and a ${outcome}: ${broken}`;
+    if (broken !== undefined) return `after a stop of everyone, recovery and a ${way}: ${broken}`;
     if (rest?.M?.slots[0]?.state === "held")
-      return `after a stop of everyone, recovery and a ${outcome}: no message is held for ever`;
+      return `after a stop of everyone, recovery and a ${way}: no message is held for ever`;
+    if (branchNames.some((x) => rest?.[x] !== undefined && isPastEnding(rest[x])))
+      return `after a stop of everyone, recovery and a ${way}: nothing decided is left on the list`;
   }
   return undefined;
 };

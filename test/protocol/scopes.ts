@@ -55,6 +55,12 @@ export const whole: Readonly<Record<string, Scope>> = {
     { ...once, large: ["X"] },
     /^(?:heuristic|forget)/,
   ),
+  "a large branch fails or is decided by hand, and its xid is used again": scope(
+    / Y|detach|resume|join|keep alive/,
+    ["S1", "X", "M"],
+    { large: ["X"], lives: { X: 2, Y: 1 } },
+    /^(?:fail|heuristic|forget)/,
+  ),
 };
 
 /** The part of it that `npm test` has time for. */
@@ -99,7 +105,7 @@ export const seeded: readonly Seeded[] = [
   { rule: "suspendedMayNotWork", scope: suspended, breaks: /nobody works in a branch that it has suspended/ },
   { rule: "suspendedIsAssociated", scope: suspended, breaks: /a suspended branch is neither prepared nor committed/ },
   { rule: "heuristicNeedsPrepared", scope: byHand, breaks: /only a prepared branch is decided by hand/ },
-  { rule: "heuristicIsFinal", scope: byHand, breaks: /stays so until it is forgotten|one outcome/ },
-  { rule: "heuristicNamesBranch", scope: byHand, breaks: /only a prepared branch is decided by hand|one outcome/ },
-  { rule: "forgetNamesBranch", scope: byHand, breaks: /does not vanish|only what was decided by hand is forgotten/ },
+  { rule: "heuristicIsFinal", scope: byHand, breaks: /stays so until it is forgotten/ },
+  { rule: "heuristicNamesBranch", scope: byHand, breaks: /only a prepared branch is decided by hand/ },
+  { rule: "forgetNamesBranch", scope: byHand, breaks: /only what was decided by hand is forgotten/ },
 ];
