@@ -23,7 +23,7 @@ import {
   settleCall,
   startCall,
 } from "./commands.ts";
-import { failCall, forgetCall, heuristicCall, suspendCall, takeUpCall } from "./hand-calls.ts";
+import { failCall, forgetCall, heuristicCall, suspendCall, takeUpCall } from "./rare-calls.ts";
 import type { Rules } from "./rules.ts";
 import { attachCall, detachCall, keepAliveCall } from "./session-calls.ts";
 import {

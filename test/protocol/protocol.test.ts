@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { Protocol } from "./actors.ts";
 import { explore } from "./explore.ts";
 import { asBuilt } from "./rules.ts";
-import { seeded, slice } from "./scopes.ts";
+import { rareSlices, seeded, slice } from "./scopes.ts";
 
 describe("the protocol, as a model", () => {
   it("holds every invariant in every state of the slice", () => {
@@ -12,6 +12,16 @@ describe("the protocol, as a model", () => {
     // A walk that got stuck at its beginning would hold everything.
     expect(states).toBeGreaterThan(10_000);
   }, 300_000);
+
+  it.each(Object.entries(rareSlices))(
+    "holds every invariant in every state in which %s",
+    (_, scope) => {
+      const { states, broken } = explore(new Protocol(scope));
+      expect(broken).toBeUndefined();
+      expect(states).toBeGreaterThan(1000);
+    },
+    300_000,
+  );
 
   it("leaves out every rule of the protocol once", () => {
     expect(seeded.map(({ rule }) => rule).toSorted()).toEqual(Object.keys(asBuilt).toSorted());

@@ -82,6 +82,12 @@ const both = scope(/detach|resume S2|enqueue Y/, ["S1", "X", "M"]);
 const suspended = scope(/detach|resume S2|join| Y/, ["S1", "X"], once, /^(?:suspend|take up|fail) X/);
 const byHand = scope(/detach|resume|join| Y/, ["X"], { large: [], lives: { X: 2, Y: 1 } }, /^(?:heuristic|forget)/);
 
+/** The rare calls, which the slice has not, with one branch: `npm test` has time for these too. */
+export const rareSlices: Readonly<Record<string, Scope>> = {
+  "a branch is suspended or fails": suspended,
+  "a branch is decided by hand": byHand,
+};
+
 /** Every rule, left out alone. */
 export const seeded: readonly Seeded[] = [
   { rule: "startChecksSession", scope: resumed, breaks: /whose end was answered|lands once the resume/ },
