@@ -77,6 +77,7 @@ const onLarge = (
 ): Scenario => ({
   name,
   also: [helped],
+  isLarge: true,
   async setUp(stage) {
     const { a, b, x } = await make(stage);
     return { look: { queues: { a, b }, branches: { x } }, operations: operations({ a, b, x }) };
