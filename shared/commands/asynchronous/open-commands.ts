@@ -18,6 +18,29 @@ export const firstOpen = async (context: Context, session: string): Promise<numb
 export const hasOpen = async (context: Context, session: Session | undefined): Promise<boolean> =>
   session !== undefined && mayHaveOpenCommands(session) && (await firstOpen(context, session.name)) !== undefined;
 
+/** Open commands that are looked at for a settle: where there are more, there may be one. */
+const LOOKED_AT = 200;
+
+/** Whether a settle may be open that the session stored at this epoch. */
+export const hasOpenSettle = async (
+  context: Context,
+  session: Session | undefined,
+  epoch: number,
+): Promise<boolean> => {
+  if (session === undefined || !mayHaveOpenCommands(session)) return false;
+  let looked = 0;
+  for await (const page of openCommands(context, session.name, 0, LOOKED_AT)) {
+    for (const { command } of page) {
+      if (command === undefined) continue;
+      if (command.epoch > epoch) return false;
+      if (command.epoch === epoch && command.kind === "settle") return true;
+    }
+    looked += page.length;
+    if (looked >= LOOKED_AT) return true;
+  }
+  return false;
+};
+
 /** An open command; undefined where its record cannot be read. */
 export interface Opened {
   readonly id: number;

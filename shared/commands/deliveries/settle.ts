@@ -2,14 +2,14 @@ import { type Delivery, deliveryId } from "../../domain/delivery.ts";
 import type { Queue } from "../../domain/queue.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import type { IsAlive, SettleOutcome } from "../../domain/run.ts";
-import { fence, isAliveAt, type Session, type SessionRef } from "../../domain/session.ts";
+import { fence, type Session, type SessionRef } from "../../domain/session.ts";
 import type { Xid } from "../../domain/xid.ts";
 import { partitionName, runKey } from "../../records/keys.ts";
 import { readRun } from "../../records/run.ts";
 import type { Item } from "../../records/write.ts";
 import type { Context } from "../context.ts";
 import { eachOf } from "../payload.ts";
-import { loadSession, loadSessions } from "../sessions/liveness.ts";
+import { livenessOf, loadSession } from "../sessions/liveness.ts";
 import { type BesideRun, type Group, type Settling, settleRun } from "./settle-run.ts";
 
 /** The call that names deliveries, and the headers it came with. */
@@ -80,9 +80,7 @@ const loadQueues = async (context: Context, deliveries: readonly Delivery[]): Pr
 /** Whether the sessions of the named leases live: the caller's own has been read already. */
 const livenessFor = async (context: Context, groups: readonly Group[], own: Session | undefined): Promise<IsAlive> => {
   const refs = groups.flatMap(({ item, deliveries }) => (item === undefined ? [] : lessees(item, deliveries)));
-  const others = refs.filter(({ name }) => name !== own?.name);
-  const read = others.length === 0 ? new Map<string, Session>() : await loadSessions(context, others);
-  return ({ name, epoch }) => isAliveAt(name === own?.name ? own : read.get(name), epoch, context.now());
+  return livenessOf(context, refs, own);
 };
 
 const lessees = (item: Item, deliveries: readonly Delivery[]): readonly SessionRef[] => {

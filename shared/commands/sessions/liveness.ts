@@ -3,7 +3,9 @@ import type { IsAlive } from "../../domain/run.ts";
 import { fence, isAliveAt, type Session, type SessionRef } from "../../domain/session.ts";
 import { sessionKey } from "../../records/keys.ts";
 import { readSession } from "../../records/session.ts";
+import { hasOpenSettle } from "../asynchronous/open-commands.ts";
 import type { Context } from "../context.ts";
+import { eachOf } from "../payload.ts";
 import { closeExpired } from "./expire.ts";
 
 /** The session's record, read freshly. */
@@ -32,11 +34,27 @@ export const loadSessions = async (
   return closeExpired(context, new Map(found));
 };
 
-/** Whether leases under these sessions still count. */
-export const livenessOf = async (context: Context, refs: readonly SessionRef[]): Promise<IsAlive> => {
+/**
+ * Whether leases under these sessions still count: also those of a session that has ended, until what it stored of settles
+ * before has run. Whose accept was answered 202 must not see the message again. `own`: one that has been read already.
+ */
+export const livenessOf = async (context: Context, refs: readonly SessionRef[], own?: Session): Promise<IsAlive> => {
   if (refs.length === 0) return () => true;
   // Taken before they are read: whoever is over by now has been closed when they are.
   const nowMs = context.now();
-  const sessions = await loadSessions(context, refs);
-  return (ref) => isAliveAt(sessions.get(ref.name), ref.epoch, nowMs);
+  const others = refs.filter(({ name }) => name !== own?.name);
+  const sessions = new Map([
+    ...(others.length === 0 ? [] : await loadSessions(context, others)),
+    ...(own === undefined ? [] : [[own.name, own] as const]),
+  ]);
+  const isAlive: IsAlive = ({ name, epoch }) => isAliveAt(sessions.get(name), epoch, nowMs);
+  const ended = new Map(refs.filter((ref) => !isAlive(ref)).map((ref) => [nameOf(ref), ref]));
+  const settling = new Set<string>();
+  await eachOf([...ended], async ([name, ref]) => {
+    // None can be stored any more at an epoch that has ended.
+    if (await hasOpenSettle(context, sessions.get(ref.name), ref.epoch)) settling.add(name);
+  });
+  return (ref) => isAlive(ref) || settling.has(nameOf(ref));
 };
+
+const nameOf = ({ name, epoch }: SessionRef): string => `${epoch} ${name}`;
