@@ -6,9 +6,10 @@ import { attached } from "../../interleavings/scenes.ts";
 import type { Client } from "../../support/client.ts";
 import { deferred } from "../../support/client.ts";
 import type { Answer } from "../../support/http.ts";
+import { expectOk } from "../../support/moves.ts";
 import { unique } from "../../support/names.ts";
 import type { Line, Operation, Scene, Send } from "../operation.ts";
-import { inSession, messagesOf, numbered, queueOf } from "./making.ts";
+import { inSession, LEASE_SECONDS, leasedOf, messagesOf, numbered, queueOf } from "./making.ts";
 import { type Request, type Requested, requests } from "./requests.ts";
 
 const DAY_SECONDS = 86_400;
@@ -93,6 +94,31 @@ const onLine = (
   },
 });
 
+/** An accept in line, of two of the three messages that its session has taken. */
+const settling = async (stage: Stage) => {
+  const session = await attached(stage, DAY_SECONDS);
+  const q = await queueOf(stage, [numbered(3)]);
+  const inside = inSession(stage.client, session);
+  const [first = "", second = ""] = await leasedOf(inside, q, 3);
+  deferred(await inside.later.accept([first, second]));
+  return { session, q };
+};
+
+const onSettling = (
+  route: string,
+  how: string,
+  send: (client: Client, scene: { readonly session: InSession; readonly q: string }) => Promise<Answer<unknown>>,
+  bring: (stage: Stage, session: InSession) => Promise<unknown> = async () => {},
+): Operation => ({
+  route,
+  how,
+  async setUp(stage) {
+    const scene = await settling(stage);
+    await bring(stage, scene.session);
+    return { look: { queues: { q: scene.q } }, line: {}, send: (c) => send(c, scene) };
+  },
+});
+
 const enqueue = "POST /queues/{queue}/messages";
 
 export const commands: readonly Operation[] = [
@@ -107,6 +133,16 @@ export const commands: readonly Operation[] = [
   ),
   onLine(enqueue, "as a command behind three", {}, (c, { session, requested }) =>
     requested.send(inSession(c, session).later),
+  ),
+  onSettling("DELETE /sessions/{session}", "with an accept in line", (c, { session }) => c.detach(session.session)),
+  onSettling("PUT /sessions/{session}", "resuming one with an accept in line", (c, { session }) =>
+    c.attach(session.session, DAY_SECONDS),
+  ),
+  onSettling(
+    "POST /queues/{queue}/deliveries",
+    "of what a session has left with an accept in line",
+    (c, { q }) => c.acquire(q, { maxMessages: 10, leaseSeconds: LEASE_SECONDS }),
+    async (stage, { session }) => expectOk(await stage.client.detach(session), 204),
   ),
   onLine(
     "PUT /sessions/{session}",

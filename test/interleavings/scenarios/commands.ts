@@ -69,6 +69,18 @@ const accepts: Sending = async (later, queues, stage) => {
   deferred(await later.accept(ids));
 };
 
+/** One accept of what the session has taken. */
+const acceptsOwn: Sending = async (later, { a }) => {
+  const { deliveries } = expectOk(await later.acquire(a, { leaseSeconds: 3600 }));
+  deferred(await later.accept(deliveries.map(({ deliveryId }) => deliveryId)));
+};
+
+/** The same, and then its session is detached. */
+const acceptsAndLeaves: Sending = async (later, queues, stage) => {
+  await acceptsOwn(later, queues, stage);
+  expectOk(await stage.client.detach(later.context.session ?? ""), 204);
+};
+
 /** To a queue that stores it and may be full, and to one that need not store it. */
 const publishesBoth: Sending = async (later, { a }, { client }) => {
   const [exchange, never] = [unique("exchange"), unique()];
@@ -112,6 +124,18 @@ const withOthers: readonly Scenario[] = [
   inLine("worker / detach", enqueues("a1"), (line) => ({
     worker: [line.worker],
     detach: [(at) => inSession(at, line).detach(line.session)],
+  })),
+  inLine("worker / detach, of an accept of its own", acceptsOwn, (line) => ({
+    worker: [line.worker],
+    detach: [(at) => inSession(at, line).detach(line.session)],
+  })),
+  inLine("worker / acquire of what a session that has left accepts", acceptsAndLeaves, (line) => ({
+    worker: [line.worker],
+    acquire: [(at) => at.acquire(line.a, { maxMessages: 10 })],
+  })),
+  inLine("detach / acquire of what it accepts", acceptsOwn, (line) => ({
+    detach: [(at) => inSession(at, line).detach(line.session)],
+    acquire: [(at) => at.acquire(line.a, { maxMessages: 10 })],
   })),
   inLine("worker / attach", enqueues("a1"), (line) => ({
     worker: [line.worker],
