@@ -3,13 +3,13 @@ import { afterAll, describe, expect, test } from "vitest";
 import { useInProcessService } from "../support/in-process.ts";
 import { type Proof, proveByChance, proveOne, provePair } from "./prove.ts";
 import type { Scenario, Stage } from "./scenario.ts";
-import { atMost, largeAtMost, schedule, seed, TIMEOUT_MS, triplesAtMost } from "./settings.ts";
+import { atMost, longAtMost, schedule, seed, TIMEOUT_MS, triplesAtMost } from "./settings.ts";
 import { stageFor } from "./stage.ts";
 
 /** Runs each of these with two operations at a time, and prints how many schedules that were. */
 export const testPairs = (what: string, scenarios: readonly Scenario[]): void =>
   testAll(what, "pairs", 2, scenarios, (stage, scenario) =>
-    provePair(stage, scenario, scenario.isLarge === true ? largeAtMost : atMost, seed),
+    provePair(stage, scenario, scenario.isLong === true ? longAtMost : atMost, seed),
   );
 
 /** The same with three, each order by chance. */

@@ -30,8 +30,8 @@ export interface Scenario {
   readonly setUp: (stage: Stage) => Promise<Scene>;
   /** Outcomes beyond those of the serial orders, each with its reason. */
   readonly also?: readonly Allowed[];
-  /** A table transaction more or less is the only thing that it has beside a small one, whose every order is run. */
-  readonly isLarge?: true;
+  /** Its orders are more, or slower, than a run has time for. Every order of a smaller one of its kind is run. */
+  readonly isLong?: true;
 }
 
 export interface Allowed {

@@ -6,8 +6,8 @@ const isThorough = process.env.INTERLEAVINGS === "all";
 /** Orders of a pair that are searched for; beyond them as many are run by chance. */
 export const atMost = isThorough ? 2_000 : 12;
 
-/** The same of a pair that is large: each order takes a third of a second. */
-export const largeAtMost = isThorough ? 400 : 12;
+/** The same of a pair that is long. */
+export const longAtMost = isThorough ? 400 : 12;
 
 /** Orders of a triple, each by chance. */
 export const triplesAtMost = isThorough ? 150 : 8;

@@ -25,6 +25,7 @@ const inLine = (
 ): Scenario => ({
   name,
   ...(more.also && { also: more.also }),
+  ...(more.isLong && { isLong: true }),
   async setUp(stage) {
     const d = await queueWith(stage);
     const [a, b] = [await queueWith(stage, ["a0"], { ...settings, deadLetterQueue: d }), await queueWith(stage)];
@@ -92,14 +93,20 @@ const publishesBoth: Sending = async (later, { a }, { client }) => {
 
 const two = ({ worker }: Line): Scene["operations"] => ({ worker: [worker], other: [worker] });
 
+const long = { isLong: true } as const;
+
 const workers: readonly Scenario[] = [
   inLine("worker / worker, two commands of one queue", enqueues("a1", "a2"), two),
   inLine("worker / worker, two commands of two queues", onTwoQueues, two),
-  inLine("worker / worker, what one of two fits", enqueues("a1", "a2"), two, { maxMessages: 2 }),
-  inLine("worker / worker, an accept on two queues", accepts, two),
-  inLine("worker / worker, to a queue with room for one and one that need not store", publishesBoth, two, {
-    maxMessages: 2,
-  }),
+  inLine("worker / worker, what one of two fits", enqueues("a1", "a2"), two, { maxMessages: 2 }, long),
+  inLine("worker / worker, an accept on two queues", accepts, two, {}, long),
+  inLine(
+    "worker / worker, to a queue with room for one and one that need not store",
+    publishesBoth,
+    two,
+    { maxMessages: 2 },
+    long,
+  ),
 ];
 
 const inSession = (at: Client, { session, epoch }: InSession): Client => at.with({ session, epoch });

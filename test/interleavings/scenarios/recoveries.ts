@@ -77,7 +77,7 @@ const onLarge = (
 ): Scenario => ({
   name,
   also: [helped],
-  isLarge: true,
+  isLong: true,
   async setUp(stage) {
     const { a, b, x } = await make(stage);
     return { look: { queues: { a, b }, branches: { x } }, operations: operations({ a, b, x }) };
