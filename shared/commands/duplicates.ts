@@ -36,7 +36,7 @@ export const findFirstsOf = (
 /** Messages to put: not those whose deduplication id was met before, in the call or on the queue. */
 export const withoutDuplicates = (
   messages: readonly Message[],
-  duplicates: ReadonlyMap<string, First>,
+  duplicates: ReadonlyMap<string, unknown>,
 ): readonly Message[] => {
   const met = new Set(duplicates.keys());
   return messages.filter(({ properties: { deduplicationId: id } }) => {

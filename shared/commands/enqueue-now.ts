@@ -20,7 +20,7 @@ import { type Deferred, findAnswer, rememberAnswer } from "./idempotency.ts";
 import { buildRun } from "./new-run.ts";
 import { commitNaming, deleteChunksOf } from "./payload.ts";
 import type { Put, Target } from "./put.ts";
-import { answerOf, handedOnTo } from "./put-answer.ts";
+import { answerOf } from "./put-answer.ts";
 import { sendOnOldest } from "./queues/send-on-oldest.ts";
 import { sweepEnded } from "./queues/sweep-ended.ts";
 
@@ -66,10 +66,14 @@ export const enqueueNow = async (
     if (fitting === "large" || isRefusal(fitting)) return fitting;
     const placed = await placeAll(context, put, fitting);
     if (placed === "gone") return "gone";
-    const answer = answerOf(put.messages, [...placed, ...put.handedOn.map(handedOnTo)], true);
+    const answer = answerOf(put.messages, [...placed, ...put.handedOn.map(({ became }) => became)], true);
     const commit = await commitNaming(context, payloadsOf(placed), [
       ...writesOf(put, placed, answer, context.now()),
-      ...besideOf(context, { kind: "enqueued", answer }, { isHandedOn: put.handedOn.length > 0 }),
+      ...besideOf(
+        context,
+        { kind: "enqueued", answer },
+        { isHandedOn: put.handedOn.some(({ target }) => target !== undefined) },
+      ),
     ]);
     if (commit.done) {
       for (const { queue, room } of placed) if (room !== undefined) await clearRoom(context, queue, room);

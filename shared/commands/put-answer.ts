@@ -23,8 +23,11 @@ export const answerOf = (
   completed: boolean,
 ): EnqueueAnswer => {
   const became = new Map(messages.map((message) => [message, [] as One[]]));
+  // What a call stores on a queue stands before what it hands on there: an id of both is the first one's.
+  const knownOn = new Map(queues.map(({ queue }) => [queue.name, new Map<string, Became>()]));
   for (const { queue, messages: own, firsts, duplicates } of queues) {
-    const byId = new Map(duplicates);
+    const byId = knownOn.get(queue.name) ?? new Map<string, Became>();
+    for (const [id, first] of duplicates) byId.set(id, first);
     for (const [{ properties }, first] of firsts) {
       if (properties.deduplicationId !== undefined) byId.set(properties.deduplicationId, first);
     }
@@ -37,20 +40,6 @@ export const answerOf = (
   }
   return { messages: messages.map((message) => enqueuedAs(message, became.get(message) ?? [])), completed };
 };
-
-/** What messages are on a queue that they are handed to: they have their ids, and no sequence yet. */
-export const handedOnTo = ({ queue, messages }: Pick<BecameOn, "queue" | "messages">): BecameOn => ({
-  queue,
-  messages,
-  firsts: new Map(
-    messages.map((message) => {
-      const { messageId } = message.properties;
-      if (messageId === undefined) throw new Error("what is handed on bears its id");
-      return [message, { messageId }];
-    }),
-  ),
-  duplicates: new Map(),
-});
 
 interface One extends Became {
   readonly queue: string;

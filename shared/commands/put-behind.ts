@@ -7,10 +7,11 @@ import { awaitCommand } from "./asynchronous/await-command.ts";
 import { storeCommand } from "./asynchronous/store-command.ts";
 import { byDurability, withIds } from "./by-durability.ts";
 import type { Context } from "./context.ts";
+import { areThere, type HandedOn, handedOnTo, lookUp } from "./handed-on.ts";
 import { type Deferred, findAnswer, isDeferred, rememberAnswer } from "./idempotency.ts";
 import { newMessageIdBase } from "./new-run.ts";
-import type { Putting, Routed } from "./put.ts";
-import { answerOf, handedOnTo } from "./put-answer.ts";
+import type { Putting, Routed, Target } from "./put.ts";
+import { answerOf } from "./put-answer.ts";
 
 /**
  * Puts behind what the session has sent: the call becomes a command of it. When something must be persisted the answer is
@@ -27,7 +28,15 @@ export const putBehind = async (
   const messages = isRefusal(routed) ? call.messages : routed.messages;
   const there = withIds({ messages, targets: isRefusal(routed) ? [] : routed.targets }, newMessageIdBase());
   const isAwaited = isRefusal(routed) || routed.targets.length === 0 || byDurability(routed, true).isPersisted;
-  const answer = answerOf(there.messages, isAwaited ? [] : there.targets.map(handedOnTo), true);
+  const handedOn = isAwaited ? [] : await lookUpNow(context, there.targets);
+  const answer: EnqueueAnswer = {
+    ...answerOf(
+      there.messages,
+      handedOn.map(({ became }) => became),
+      true,
+    ),
+    ...(!isAwaited && { isHandedOn: true }),
+  };
   const stored = await storeCommand(context, {
     session,
     audience: isAwaited ? "call" : "nobody",
@@ -45,6 +54,13 @@ export const putBehind = async (
   }
   if (isRefusal(stored)) return stored;
   return isAwaited ? toldAgain(context, call, { commandId: stored.id, isAwaited }) : answer;
+};
+
+/** Of queues that are gone nothing is known: the command finds those of its time. */
+const lookUpNow = async (context: Context, targets: readonly Target[]): Promise<readonly HandedOn[]> => {
+  const found = await lookUp(context, targets);
+  const isKnown = found.some(({ became }) => became.duplicates.size > 0);
+  return isKnown && !(await areThere(context, targets)) ? targets.map((target) => handedOnTo(target)) : found;
 };
 
 /** An answer as its caller hears it: one that a command is still to come to is waited for. */

@@ -1,4 +1,5 @@
 import type { EnqueueAnswer } from "../domain/enqueued.ts";
+import type { Message } from "../domain/message.ts";
 import { isRefusal, type Refusal } from "../domain/refusal.ts";
 import { Unavailable } from "../store/port.ts";
 import { handOn } from "./asynchronous/hand-on.ts";
@@ -7,9 +8,10 @@ import { byDurability, withIds } from "./by-durability.ts";
 import type { Context } from "./context.ts";
 import { putLarge } from "./dtx/put-large.ts";
 import { enqueueNow } from "./enqueue-now.ts";
+import { areThere, type HandedOn, lookUp } from "./handed-on.ts";
 import { callId, type Deferred, findAnswer, isDeferred, rememberAnswer } from "./idempotency.ts";
 import type { Put, Putting, Routed, Target } from "./put.ts";
-import { answerOf, handedOnTo } from "./put-answer.ts";
+import { answerOf } from "./put-answer.ts";
 import { putBehind } from "./put-behind.ts";
 
 /**
@@ -25,12 +27,18 @@ export const putNow = async (
   const isTransient = byDurability(unnamed, session !== undefined).handedOn.length > 0;
   const id = asCommand ?? callId(idempotency);
   const routed = isTransient ? withIds(unnamed, id) : unnamed;
-  const { stored, handedOn, isPersisted } = byDurability(routed, session !== undefined);
+  const { stored, handedOn: unstored, isPersisted } = byDurability(routed, session !== undefined);
   const isForLine = !isPersisted && stored.length > 0 && asCommand === undefined;
   // Nobody waits for it, but on a queue of strict order it stands in line with what is persisted.
   if (isForLine && session !== undefined) return putBehind(context, call, session, routed);
-  if (!(await areThere(context, handedOn))) return "gone";
-  if (stored.length === 0 && handedOn.length > 0) return putNothing(context, call, routed, id);
+  // Only where nothing is stored may it be repeated before its answer is remembered.
+  const repeatable = idempotency !== undefined && stored.length === 0 ? { id } : undefined;
+  const [isThere, handedOn] = await Promise.all([
+    areThere(context, unstored),
+    lookUp(context, unstored, stored, repeatable),
+  ]);
+  if (!isThere) return "gone";
+  if (stored.length === 0 && handedOn.length > 0) return putNothing(context, call, routed.messages, handedOn, id);
   const answer = await putStored(context, {
     messages: routed.messages,
     targets: stored,
@@ -38,9 +46,10 @@ export const putNow = async (
     session,
     idempotency,
   });
-  if (answer === "gone" || isRefusal(answer) || isDeferred(answer) || handedOn.length === 0) return answer;
-  if (asCommand !== undefined) await handOn(context, id, session?.name, handedOn);
-  else await handOnIfPossible(context, id, session?.name, handedOn);
+  if (answer === "gone" || isRefusal(answer) || isDeferred(answer)) return answer;
+  const targets = targetsOf(handedOn);
+  if (asCommand !== undefined) await handOn(context, id, session?.name, targets);
+  else await handOnIfPossible(context, id, session?.name, targets);
   return answer;
 };
 
@@ -49,16 +58,22 @@ const putStored = async (context: Context, there: Put): Promise<EnqueueAnswer | 
   return answer === "large" ? putLarge(context, there) : answer;
 };
 
+const targetsOf = (handedOn: readonly HandedOn[]): readonly Target[] =>
+  handedOn.flatMap(({ target }) => (target === undefined ? [] : [target]));
+
 /** Nothing of it need be stored: it is complete when it is handed on. */
 const putNothing = async (
   context: Context,
   { session, idempotency }: Putting,
-  { messages, targets }: Routed,
+  messages: readonly Message[],
+  handedOn: readonly HandedOn[],
   id: string,
 ): Promise<EnqueueAnswer | Deferred | Refusal> => {
-  const answer = answerOf(messages, targets.map(handedOnTo), true);
+  const became = handedOn.map((one) => one.became);
+  const answer: EnqueueAnswer = { ...answerOf(messages, became, true), isHandedOn: true };
+  const targets = targetsOf(handedOn);
   // Of a command: once something is handed on, it must not be given up.
-  await context.store.commit(besideOf(context, { kind: "enqueued", answer }, { isHandedOn: true }));
+  await context.store.commit(besideOf(context, { kind: "enqueued", answer }, { isHandedOn: targets.length > 0 }));
   await handOn(context, id, session?.name, targets);
   if (idempotency === undefined) return answer;
   // A repetition before this is written hands the same on under the same ids.
@@ -78,12 +93,4 @@ const handOnIfPossible = async (
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
   }
-};
-
-/** Whether the queues are those of now: what is handed on meets no tail that a deletion could have closed. */
-const areThere = async (context: Context, targets: readonly Target[]): Promise<boolean> => {
-  const found = await Promise.all(
-    targets.map(({ queue }) => context.settings.find(context.store, queue.name, context.now(), true)),
-  );
-  return targets.every(({ queue }, i) => found[i]?.generation === queue.generation);
 };

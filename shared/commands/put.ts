@@ -10,6 +10,7 @@ import { Unavailable } from "../store/port.ts";
 import { hasOpen } from "./asynchronous/open-commands.ts";
 import type { Context } from "./context.ts";
 import { enqueueInBranch } from "./dtx/enqueue.ts";
+import type { HandedOn } from "./handed-on.ts";
 import { type Deferred, findAnswer, type Idempotency, isDeferred } from "./idempotency.ts";
 import { putBehind, toldAgain } from "./put-behind.ts";
 import { putNow } from "./put-now.ts";
@@ -40,7 +41,7 @@ export interface Put {
   /** Each queue once. */
   readonly targets: readonly Target[];
   /** What the command queue brings to its queues: no part of the commit, but of the answer. */
-  readonly handedOn: readonly Target[];
+  readonly handedOn: readonly HandedOn[];
   readonly session: SessionRef | undefined;
   readonly idempotency: Idempotency | undefined;
 }

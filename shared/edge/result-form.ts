@@ -9,8 +9,10 @@ import { outcomesForm } from "./schemas/deliveries.ts";
 
 export const resultForm = (result: Result): Answer => {
   switch (result.kind) {
-    case "enqueued":
-      return answer(isHandedOn(result.answer) ? 202 : 201, result.answer);
+    case "enqueued": {
+      const { messages, completed } = result.answer;
+      return answer(isHandedOn(result.answer) ? 202 : 201, { messages, completed });
+    }
     case "settled": {
       const deliveries = result.deliveryIds.flatMap((id) => parseDelivery(id) ?? []);
       return answer(200, outcomesForm(deliveries, result.outcomes, settled[result.verb]));

@@ -36,6 +36,9 @@ describe("an answer", () => {
   ] as const)("%s", (_, messages, completed, is) => {
     expect(isHandedOn({ messages: messages.map(message), completed })).toBe(is);
   });
+  it("of what need not be persisted is, though its queue had it already", () => {
+    expect(isHandedOn({ messages: [message(["0"])], completed: true, isHandedOn: true })).toBe(true);
+  });
 });
 
 describe("what a command touches", () => {

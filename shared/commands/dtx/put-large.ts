@@ -16,7 +16,7 @@ import type { Context } from "../context.ts";
 import { type Deferred, findAnswer, rememberAnswer } from "../idempotency.ts";
 import { deleteChunksOf, eachOf } from "../payload.ts";
 import type { Put } from "../put.ts";
-import { answerOf, handedOnTo } from "../put-answer.ts";
+import { answerOf } from "../put-answer.ts";
 import { recordsOf } from "./apply-at-once.ts";
 import { finishDecided } from "./complete.ts";
 import { partitionOfAdd } from "./effects.ts";
@@ -110,7 +110,7 @@ const decide = async (
     const sequenceOf = sequencesOf(listed, positions);
     const answer = answerOf(
       put.messages,
-      [...listed.map((one) => becameOn(one, sequenceOf)), ...put.handedOn.map(handedOnTo)],
+      [...listed.map((one) => becameOn(one, sequenceOf)), ...put.handedOn.map(({ became }) => became)],
       true,
     );
     const { idempotency } = put;
