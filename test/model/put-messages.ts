@@ -101,7 +101,7 @@ export const putMessages = async (w: World, p: Putting): Promise<void> => {
   w.note(`${said}${tellBy(by, p.xid)}`, answer);
   const isOut = p.xid !== undefined && w.workplace(p.xid, by) === undefined;
   const refusal = w.broker.fence(by) ?? refusalFor(put) ?? (isOut ? "illegal-state" : undefined);
-  if (become(w, put, answer, refusal)) remember(answer);
+  if (become(w, { ...put, isKeyed: p.key > 0 }, answer, refusal)) remember(answer);
 };
 
 /** A call whose session has open commands goes behind them: it waits for what it comes to if that must be persisted. */
@@ -125,7 +125,11 @@ const putBehind = async (
   const answer = await answered;
   w.note(`behind, with nobody waiting: ${said}${tellBy(by, undefined)}`, answer);
   expect(answer.status).toBe(202);
-  const ids = new Map(answer.body.messages.map(({ messageId }, i) => [put.messages[i]?.body, messageId]));
+  const ids = new Map(
+    answer.body.messages.flatMap(({ messageId, duplicate }, i) =>
+      duplicate ? [] : [[put.messages[i]?.body, messageId] as const],
+    ),
+  );
   w.line.add(by, put.p.touch, "nobody", () => become(w, put, undefined, refusalFor(put), ids));
   remember(answer);
 };
@@ -163,6 +167,8 @@ interface Put {
   readonly p: Putting;
   readonly by: Ref | undefined;
   readonly messages: readonly MessageInput[];
+  /** With a key, what a call hands on is the same each time: the worker is given what is known already, and drops it. */
+  readonly isKeyed?: boolean;
 }
 
 /** What a message would be on each of its queues. */
@@ -238,10 +244,12 @@ const become = (
   const workplace = w.workplace(p.xid, by);
   const copies = copiesOf(w, put);
   const all = byDurability(copies, by);
+  const isKeyed = put.isKeyed === true && all.stored.size === 0;
   const everything = new Map([...all.stored, ...all.handedOn].map(([queue]) => [queue, ofQueue(copies, queue)]));
   const [stored, handedOn] = workplace === undefined ? [all.stored, all.handedOn] : [everything, new Map() as Targets];
   const expected = refusal ?? refusalFor(put);
   const became = expected === undefined ? w.broker.enqueue(stored, workplace) : undefined;
+  const met = new Map(became);
   if (w.isRefused(answer, expected ?? (became === undefined ? "resource-limit-exceeded" : undefined))) {
     // Nobody waits for it: it is dropped where it would have gone to, and counted there.
     if (ids !== undefined && expected === undefined) for (const [queue, messages] of everything) drop(queue, messages);
@@ -249,13 +257,16 @@ const become = (
   }
   if (became === undefined) return false;
   for (const [queue, messages] of handedOn) {
-    for (const m of messages) {
+    for (const m of messages) met.set(m, w.broker.firstOf(queue, m, messages) ?? m);
+    const left = messages.filter((m) => w.broker.firstOf(queue, m) === undefined);
+    if (left.length === 0) continue;
+    for (const m of left) {
       const id = ids?.get(m.body);
       if (id !== undefined) m.id = id;
     }
-    w.line.onTheWay.push({ group: groupOf(put, queue), queue, messages });
+    w.line.onTheWay.push({ group: groupOf(put, queue), queue, messages: isKeyed ? messages : left });
   }
-  if (answer !== undefined) checkPut(w, copies, { became, stored, handedOn }, answer, workplace);
+  if (answer !== undefined) checkPut(w, copies, { became: met, stored, handedOn }, answer, workplace);
   p.whenLost(copies.filter(({ places }) => places.length === 0).length);
   return true;
 };
@@ -284,17 +295,22 @@ const checkPut = (
   expect(answer.status).toBe(stored.size === 0 && handedOn.size > 0 ? 202 : 201);
   expect(answer.body.completed).toBe(workplace === undefined);
   expect(answer.body.messages.length).toBe(copies.length);
+  const isNew = (place: Placed) => became.get(place.message) === place.message;
+  // The first of an id may stand behind its duplicate in a call: what is stored comes before what is handed on.
+  for (const [i, { messageId }] of answer.body.messages.entries()) {
+    for (const place of copies[i]?.places.filter(isNew) ?? []) w.learn(place.message, { messageId }, place.queue);
+  }
   for (const [i, told] of answer.body.messages.entries()) {
     const places = copies[i]?.places ?? [];
     expect(told.queues.map(({ queue }) => queue).toSorted()).toEqual(places.map(({ queue }) => queue.name).toSorted());
     expect(told.messageId).toEqual(expect.any(String));
-    const isOnTheWay = ({ queue, message }: Placed) => handedOn.get(queue)?.includes(message) === true;
-    const isNew = (place: Placed) => isOnTheWay(place) || became.get(place.message) === place.message;
     expect(told.duplicate, copies[i]?.input.body).toBe(places.length > 0 && !places.some(isNew));
     for (const place of places) {
       const m = became.get(place.message) ?? place.message;
       const sequence = told.queues.find(({ queue }) => queue === place.queue.name)?.sequence;
-      const waits = workplace?.adds.some(({ message }) => message === m) === true || isOnTheWay(place);
+      const waits =
+        workplace?.adds.some(({ message }) => message === m) === true ||
+        handedOn.get(place.queue)?.includes(m) === true;
       expect(sequence === undefined, `${m.body} has no sequence yet`).toBe(waits);
       const messageId = isNew(place) ? told.messageId : (m.id ?? "");
       w.learn(m, { messageId, ...(sequence !== undefined && { sequence }) }, place.queue);

@@ -125,7 +125,7 @@ export class Broker {
   }
 
   /** The first message of this one's deduplication id: of the last day, or else among these. */
-  #firstOf(queue: Queue, { deduplicationId: id }: Message, among: readonly Message[] = []): Message | undefined {
+  firstOf(queue: Queue, { deduplicationId: id }: Message, among: readonly Message[] = []): Message | undefined {
     const { message, untilMs = 0 } = queue.firsts.get(id ?? "") ?? {};
     return untilMs > this.nowMs ? message : among.find((m) => id !== undefined && m.deduplicationId === id);
   }
@@ -142,7 +142,7 @@ export class Broker {
   enqueue(targets: ReadonlyMap<Queue, readonly Message[]>, branch?: Branch): ReadonlyMap<Message, Message> | undefined {
     const became = new Map<Message, Message>();
     const wanted = [...targets].map(([queue, messages]) => {
-      for (const m of messages) became.set(m, this.#firstOf(queue, m, messages) ?? m);
+      for (const m of messages) became.set(m, this.firstOf(queue, m, messages) ?? m);
       return [queue, messages.filter((m) => became.get(m) === m)] as const;
     });
     if (branch === undefined && !this.#makeRoom(wanted)) return undefined;
@@ -272,7 +272,7 @@ export class Broker {
     for (const { queue, message } of b.removes.splice(0)) this.leave(queue, [message]);
     for (const [queue, messages] of byQueue(b.adds.splice(0))) {
       if (queue.deletedAtMs !== undefined) this.leave(queue, messages, "queue-deleted");
-      else for (const m of messages) this.#firstOf(queue, m) ? queue.repeats.push(m) : this.#put(queue, m);
+      else for (const m of messages) this.firstOf(queue, m) ? queue.repeats.push(m) : this.#put(queue, m);
     }
     this.settle();
   }
