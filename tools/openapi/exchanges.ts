@@ -68,12 +68,12 @@ export const exchangeOperations: Operations = {
   "exchanges/publish": {
     summary: "Publish messages to an exchange",
     description:
-      "Each message goes once to each queue that a binding of the exchange routes it to; one that none does goes to the alternate exchange, and is else dropped and counted (`queues` is empty). With `mandatory` such a message is 422 `no-route`, and nothing is put. All or nothing over all queues: one full queue refuses the whole call. `deduplicationId`: a message is a `duplicate` when it is one on each of its queues. At most 2,000 queues, and as many copies as an answer of 4 MB can name. With `Xid` routing happens now, and the messages stand on their queues from the branch's commit.",
+      "Each message goes once to each queue that a binding of the exchange routes it to; one that none does goes to the alternate exchange, and is else dropped and counted (`queues` is empty). With `mandatory` such a message is 422 `no-route`, and nothing is put. All or nothing over all queues: one full queue refuses the whole call. `deduplicationId`: a message is a `duplicate` when it is one on each of its queues. Of messages with one `deduplicationId` that are not persisted, one sent before the first has come to the queue is answered `duplicate: false` too, and is dropped. At most 2,000 queues, and as many copies as an answer of 4 MB can name. With `Xid` routing happens now, and the messages stand on their queues from the branch's commit.",
     headers: ["Session", "Xid", "Idempotency-Key", "Prefer"],
     body: publishBody,
     answers: {
       201: ["Stored wherever it is persisted; with `Xid`, listed on the branch (`completed: false`).", enqueued],
-      202: ["Nothing of it is persisted, and it is on its way; or it is stored as a command.", enqueuedOrCommand],
+      202: ["Nothing of it need be persisted: it is on its way, or its queue had it already; or it is stored as a command.", enqueuedOrCommand],
     },
     problems: [
       "not-found",

@@ -86,12 +86,12 @@ export const queueOperations: Operations = {
   "queues/enqueue": {
     summary: "Enqueue messages",
     description:
-      "All or nothing, in the order given. `priority` (0..9) is kept and has no effect. Values of `headers` are strings, numbers, true or false; as JSON they have at most 16 KiB. What is not persisted on a queue (its `messageDurability`, and where that leaves it open the `deliveryMode`) is handed on without having been stored: it has no `sequence`, may be lost in a disaster or dropped at a full queue, and comes in order. In a session with open commands the call goes behind them. A repeat within one call of a `deduplicationId` is a duplicate too. With `Xid` the session must be actively associated with the branch; the messages are invisible until its commit, have no `sequence`, and their time to live runs from the commit. With `Xid` all of them wait on the branch, and `Prefer` is not applied.",
+      "All or nothing, in the order given. `priority` (0..9) is kept and has no effect. Values of `headers` are strings, numbers, true or false; as JSON they have at most 16 KiB. What is not persisted on a queue (its `messageDurability`, and where that leaves it open the `deliveryMode`) is handed on without having been stored: it has no `sequence`, may be lost in a disaster or dropped at a full queue, and comes in order. In a session with open commands the call goes behind them. A repeat within one call of a `deduplicationId` is a duplicate too. Of messages with one `deduplicationId` that are not persisted, one sent before the first has come to the queue is answered `duplicate: false` too, and is dropped. With `Xid` the session must be actively associated with the branch; the messages are invisible until its commit, have no `sequence`, and their time to live runs from the commit. With `Xid` all of them wait on the branch, and `Prefer` is not applied.",
     headers: ["Session", "Xid", "Idempotency-Key", "Prefer"],
     body: enqueueBody,
     answers: {
       201: ["Stored; with `Xid`, listed on the branch (`completed: false`).", enqueued],
-      202: ["Nothing of it is persisted, and it is on its way; or it is stored as a command.", enqueuedOrCommand],
+      202: ["Nothing of it need be persisted: it is on its way, or its queue had it already; or it is stored as a command.", enqueuedOrCommand],
     },
     problems: ["not-found", "session-fenced", "illegal-state", "resource-limit-exceeded", "idempotency-key-reused"],
   },
