@@ -157,11 +157,17 @@ type Override = NonNullable<z.core.ToJSONSchemaParams["override"]>;
 const spellOut: Override = ({ zodSchema, jsonSchema }) => {
   if (zodSchema === nameText) Object.assign(jsonSchema, pathParameters("/{queue}")[0]?.schema);
   if (zodSchema._zod.def.type === "custom") {
-    Object.assign(jsonSchema, { type: "object", additionalProperties: { type: ["string", "number", "boolean"] } });
+    Object.assign(jsonSchema, { type: "object", additionalProperties: { type: valueTypesOf(zodSchema) } });
   }
   // Every integer has this bound; it says nothing.
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 };
+
+const values = { string: "", number: 0, boolean: false, null: null };
+
+/** The types of value that an object checked with code may have, by asking it. */
+const valueTypesOf = (schema: z.core.$ZodType): readonly string[] =>
+  Object.entries(values).flatMap(([type, value]) => (z.safeParse(schema, { k: value }).success ? [type] : []));
 
 const requestSchema = (schema: z.ZodType, io: "input" | "output" = "input"): z.core.JSONSchema.JSONSchema => {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: "any", override: spellOut });

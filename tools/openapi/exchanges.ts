@@ -73,7 +73,10 @@ export const exchangeOperations: Operations = {
     body: publishBody,
     answers: {
       201: ["Stored wherever it is persisted; with `Xid`, listed on the branch (`completed: false`).", enqueued],
-      202: ["Nothing of it need be persisted: it is on its way, or its queue had it already; or it is stored as a command.", enqueuedOrCommand],
+      202: [
+        "Nothing of it need be persisted: it is on its way, or its queue had it already; or it is stored as a command.",
+        enqueuedOrCommand,
+      ],
     },
     problems: [
       "not-found",

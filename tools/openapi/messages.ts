@@ -91,7 +91,10 @@ export const queueOperations: Operations = {
     body: enqueueBody,
     answers: {
       201: ["Stored; with `Xid`, listed on the branch (`completed: false`).", enqueued],
-      202: ["Nothing of it need be persisted: it is on its way, or its queue had it already; or it is stored as a command.", enqueuedOrCommand],
+      202: [
+        "Nothing of it need be persisted: it is on its way, or its queue had it already; or it is stored as a command.",
+        enqueuedOrCommand,
+      ],
     },
     problems: ["not-found", "session-fenced", "illegal-state", "resource-limit-exceeded", "idempotency-key-reused"],
   },

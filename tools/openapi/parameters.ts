@@ -80,7 +80,7 @@ export const queryParameters = (
   Object.entries((query?.shape ?? {}) as Record<string, z.ZodType>).map(([parameter, schema]) => ({
     name: parameter,
     in: "query",
-    required: false,
+    required: !schema.safeParse(undefined).success,
     schema: schemaOf(schema),
   }));
 
