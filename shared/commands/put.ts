@@ -3,7 +3,7 @@ import type { EnqueueAnswer } from "../domain/enqueued.ts";
 import { ANSWER_BYTES, COPIES_BYTES, DEDUPLICATIONS_PER_CALL, QUEUES_PER_CALL } from "../domain/limits.ts";
 import type { Message } from "../domain/message.ts";
 import type { Queue } from "../domain/queue.ts";
-import { isRefusal, type Refusal, refuse } from "../domain/refusal.ts";
+import { isRefusal, type Refusal, refuse, refuseFields } from "../domain/refusal.ts";
 import { fence, type SessionRef } from "../domain/session.ts";
 import type { Xid } from "../domain/xid.ts";
 import { Unavailable } from "../store/port.ts";
@@ -108,21 +108,20 @@ const mustFence = (call: Putting): call is Putting & { readonly session: Session
 const refusalFor = (routed: Routed | Refusal): Refusal | undefined => {
   if (isRefusal(routed)) return routed;
   if (deduplicationsOf(routed) > DEDUPLICATIONS_PER_CALL) {
-    return refuse("invalid-argument", `a call has at most ${DEDUPLICATIONS_PER_CALL} deduplication ids × queues`);
+    return refuseMessages(`must have at most ${DEDUPLICATIONS_PER_CALL} deduplication ids × queues`);
   }
   if (routed.targets.length > QUEUES_PER_CALL) {
-    return refuse(
-      "invalid-argument",
-      `a call reaches ${routed.targets.length} queues; at most ${QUEUES_PER_CALL} may be`,
-    );
+    return refuseMessages(`must go to at most ${QUEUES_PER_CALL} queues, not to ${routed.targets.length}`);
   }
   if (copiedBytes(routed) > COPIES_BYTES) {
     return refuse("payload-too-large", `the copies for all queues have more than ${COPIES_BYTES} bytes`);
   }
   return answerBytes(routed) > ANSWER_BYTES
-    ? refuse("invalid-argument", "the answer would be too long: send fewer messages to so many queues in a call")
+    ? refuseMessages("must be fewer to so many queues: the answer would be too long")
     : undefined;
 };
+
+const refuseMessages = (message: string): Refusal => refuseFields({ path: "messages", message });
 
 const putThere = (
   context: Context,

@@ -39,7 +39,11 @@ export interface Refusal {
   readonly amqp?: number;
 }
 
-export const refuse = (refusal: RefusalCode, detail: string): Refusal => ({ refusal, detail });
+/** What is wrong with an argument says where: `refuseFields`. */
+export const refuse = (refusal: Exclude<RefusalCode, "invalid-argument">, detail: string): Refusal => ({
+  refusal,
+  detail,
+});
 
 /** A refusal for wrong fields; `errors` has at least one. */
 export const refuseFields = (...errors: readonly FieldError[]): Refusal => ({

@@ -127,7 +127,11 @@ describe("a deduplication id", () => {
   it("90 in a call are allowed, 91 are not, messages without one beside them do not count", async () => {
     const queue = await newQueue(c);
     const many = (count: number) => Array.from({ length: count }, (_, i) => message(`${i}`, unique("d")));
-    expectRefused(await c.enqueue(queue, many(91)), "invalid-argument");
+    const refused = await c.enqueue(queue, many(91));
+    expectRefused(refused, "invalid-argument");
+    expect(refused.problem?.errors).toEqual([
+      { path: "messages", message: "must have at most 90 deduplication ids × queues" },
+    ]);
     expect(await availableOn(c, queue)).toEqual([0]);
     const rest = Array.from({ length: 410 }, (_, i) => message(`rest ${i}`));
     expectOk(await c.enqueue(queue, [...many(90), ...rest]), 201);

@@ -15,6 +15,11 @@ export function expectOk<Body>(answer: Answer<Body>, httpStatus = 200): Body {
 export function expectRefused(answer: Answer<unknown>, code: ProblemCode): void {
   const got = answer.problem?.code ?? `${answer.status} ${JSON.stringify(answer.body)}`;
   expect(got, answer.problem?.detail).toBe(code);
+  if (code !== "invalid-argument") return;
+  // It says where, in words of the service's own.
+  const errors = answer.problem?.errors ?? [];
+  expect(errors, answer.problem?.detail).not.toEqual([]);
+  for (const { message } of errors) expect(message).not.toMatch(/invalid|expected|received/i);
 }
 
 /** Fails unless the dtx verb answered HTTP 200 with this XA status. */

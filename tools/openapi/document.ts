@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Route, routes } from "../../cdk/routes.ts";
-import { type RefusalCode, refuse } from "../../shared/domain/refusal.ts";
+import type { RefusalCode } from "../../shared/domain/refusal.ts";
 import { problemOf } from "../../shared/edge/problem.ts";
 import { nameText } from "../../shared/edge/schemas/queues.ts";
 import { version } from "../../shared/version.ts";
@@ -106,7 +106,7 @@ const always: readonly RefusalCode[] = ["invalid-argument", "payload-too-large",
 
 const problemObjects = (operation: Operation): object => {
   const codes = [...always, ...(operation.problems ?? [])];
-  const byStatus = Map.groupBy(codes, (code) => problemOf(refuse(code, "")).statusCode);
+  const byStatus = Map.groupBy(codes, (code) => problemOf({ refusal: code, detail: "" }).statusCode);
   return Object.fromEntries(
     [...byStatus].map(([status, ofStatus]) => [
       status,
