@@ -9,6 +9,8 @@ import { parseXid, XID_SHAPE, type Xid } from "../domain/xid.ts";
 /** What the edge reads of an HTTP API event, payload format 2.0. */
 export interface HttpEvent {
   readonly rawPath: string;
+  /** As it was sent: what is repeated in it stands in `queryStringParameters` as one value, with commas. */
+  readonly rawQueryString?: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly pathParameters?: Readonly<Record<string, string | undefined>>;
   readonly queryStringParameters?: Readonly<Record<string, string | undefined>>;
@@ -29,6 +31,15 @@ export const parseWith = <T>(schema: z.ZodType<T>, value: unknown, at = ""): T |
   if (result.success) return result.data;
   const errors = result.error.issues.flatMap((issue) => fieldErrorsOf(issue, at)).slice(0, ERRORS_PER_ANSWER);
   return refuseFields(...errors);
+};
+
+/** Checks the query parameters; each may be given once. */
+export const parseQuery = <T>(schema: z.ZodType<T>, event: HttpEvent): T | Refusal => {
+  const names = [...new URLSearchParams(event.rawQueryString).keys()];
+  const repeated = new Set(names.filter((name, i) => names.indexOf(name) < i));
+  const errors = [...repeated].map((name) => ({ path: `query.${name}`, message: "may be given only once" }));
+  if (errors.length > 0) return refuseFields(...errors.slice(0, ERRORS_PER_ANSWER));
+  return parseWith(schema, event.queryStringParameters ?? {}, "query");
 };
 
 const fieldErrorsOf = (issue: z.core.$ZodIssue, at: string): readonly FieldError[] => {

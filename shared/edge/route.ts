@@ -14,6 +14,7 @@ import {
   parseEpoch,
   parseHeaders,
   parseNameAt,
+  parseQuery,
   parseWith,
   parseXidAt,
 } from "./parsing.ts";
@@ -140,8 +141,7 @@ const callOf = <B, Q>(shape: Shape<B, Q>, event: HttpEvent): Call<B, Q> | Refusa
   if (isRefusal(names)) return names;
   const headers = parseHeaders(event);
   if (isRefusal(headers)) return headers;
-  const query =
-    shape.query === undefined ? noQuery(event) : parseWith(shape.query, event.queryStringParameters ?? {}, "query");
+  const query = shape.query === undefined ? noQuery(event) : parseQuery(shape.query, event);
   if (isRefusal(query)) return query;
   const raw = parseBody(event);
   if (isRefusal(raw)) return raw;

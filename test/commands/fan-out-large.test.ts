@@ -77,7 +77,9 @@ describe("a publish to more queues than one commit takes", () => {
     const { exchange, queues } = await newFanout(c, 110);
     const full = await newQueue(c, ["full"], { maxMessages: 1 });
     expectOk(await c.bind(exchange, { queue: full }), 201);
-    expectRefused(await c.publish(exchange, [{ body: "no" }]), "resource-limit-exceeded");
+    const refused = await c.publish(exchange, [{ body: "no" }]);
+    expectRefused(refused, "resource-limit-exceeded");
+    expect(refused.problem?.detail).toBe(`queue ${full} is full`);
     expect(await c.stats(queues[0] ?? "")).toMatchObject({ enqueued: "0", available: "0" });
     expect(await bodiesOf(c, full)).toEqual(["full"]);
   }, 120_000);

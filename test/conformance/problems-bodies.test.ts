@@ -121,6 +121,11 @@ describe("wrong bodies are 400, say where, and write nothing", () => {
     expect(await c.stats(queue)).toMatchObject({ available: "0", enqueued: "0", changeCounter: "0" });
   });
 
+  it("enqueue of what is no message says what one is", async () => {
+    const { problem } = await c.call("POST", `/queues/${await newQueue(c)}/messages`, { body: { messages: [null] } });
+    expect(problem?.errors).toEqual([{ path: "messages[0]", message: "must be an object" }]);
+  });
+
   it("enqueue, with every wrong field named at once", async () => {
     const queue = await newQueue(c);
     const body = {

@@ -193,6 +193,16 @@ describe("query parameters", () => {
     expect(answer.receipt.wru).toBe(0);
   });
 
+  it.each([
+    ["GET", "/queues?limit=1&limit=2", "limit"],
+    ["GET", "/queues?prefix=a&limit=1&prefix=a", "prefix"],
+    ["DELETE", "/exchanges/amq.topic/bindings?queue=q&bindingKey=a&bindingKey=b", "bindingKey"],
+  ])("%s %s says that it may be given only once", async (method, path, parameter) => {
+    const answer = await c.call(method, path);
+    expectRefused(answer, "invalid-argument");
+    expect(answer.problem?.errors).toEqual([{ path: `query.${parameter}`, message: "may be given only once" }]);
+  });
+
   it.each(["ifEmpty=yes", "ifEmpty=1", "ifUnused=", "ifUnused=TRUE", "if-empty=true", "force=true"])(
     "DELETE with %s is 400, and deletes nothing",
     async (query) => {

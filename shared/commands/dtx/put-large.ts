@@ -3,7 +3,7 @@ import { type Branch, type Decision, open } from "../../domain/branch.ts";
 import type { EnqueueAnswer } from "../../domain/enqueued.ts";
 import { BRANCH_TIMEOUT_SECONDS_DEFAULT } from "../../domain/limits.ts";
 import type { Add } from "../../domain/operation.ts";
-import { queueName, wireSequence } from "../../domain/queue.ts";
+import { type Queue, queueName, wireSequence } from "../../domain/queue.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import { parseXid, type Xid } from "../../domain/xid.ts";
 import { deleteBlock, putBlock, putNewBranch } from "../../records/branch.ts";
@@ -22,7 +22,7 @@ import { finishDecided } from "./complete.ts";
 import { partitionOfAdd } from "./effects.ts";
 import { becameOn, type Listed, listAdds } from "./enqueue.ts";
 import { loadQueues, takePositions } from "./gather.ts";
-import { canReserve, makeRoomForBranch, RESERVATIONS, reservations } from "./room.ts";
+import { findFull, makeRoomForBranch, RESERVATIONS, reservations } from "./room.ts";
 
 const QUEUES_AT_ONCE = 16;
 /** How often room is made on ring queues that others fill at the same time. */
@@ -100,9 +100,12 @@ const decide = async (
     if (reserving.length > LIMITED_QUEUES) {
       return refuse("resource-limit-exceeded", `a call puts on at most ${LIMITED_QUEUES} queues with limits`);
     }
-    if (!(await canReserve(context, adds, queues))) {
+    const full = await findFull(context, adds, queues);
+    if (full.length > 0) {
       if (await makeRoomForBranch(context, adds, round === 0)) continue;
-      return fullOf(listed);
+      // What time had ended may be gone from some of them by now.
+      const [first] = [...(await findFull(context, adds, queues)), ...full];
+      return fullOf(listed, first);
     }
     const positions = await takePositions(context, adds);
     if (adds.some((add) => positions[partitionName(partitionOfAdd(add))] === undefined)) return "gone";
@@ -127,7 +130,8 @@ const decide = async (
     const known = isRepeat && idempotency !== undefined ? await findAnswer(context, idempotency) : undefined;
     if (known !== undefined) return known;
   }
-  return fullOf(listed);
+  const [first] = await findFull(context, adds, await loadQueues(context, adds));
+  return fullOf(listed, first);
 };
 
 /** What another attempt has decided already leaves this one's blocks to nobody. */
@@ -145,8 +149,12 @@ const forgetAside = (context: Context, branch: Branch): Promise<void> =>
     await context.store.commit([deleteBlock(branch, block)]);
   });
 
-const fullOf = (listed: readonly Listed[]): Refusal =>
-  refuse("resource-limit-exceeded", `one of the ${listed.length} queues is full`);
+/** `queue`: the full one, unless others filled it and emptied it too fast to tell. */
+const fullOf = (listed: readonly Listed[], queue?: Queue): Refusal =>
+  refuse(
+    "resource-limit-exceeded",
+    queue === undefined ? `one of the ${listed.length} queues is full` : `queue ${queue.name} is full`,
+  );
 
 /** The branch, decided, with its operations in blocks that are stored. */
 const putAside = async (

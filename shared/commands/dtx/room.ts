@@ -36,15 +36,22 @@ export const reservations = (operations: readonly Operation[], queues: ReadonlyM
   [...inflowOf(operations, queues)].flatMap(([queue, flow]) => moveCapacity(queue, flow));
 
 /** Whether all that a branch adds finds room as things are: asked before it is counted, so that only a race counts what is refused. */
-export const canReserve = async (
+export const canReserve = async (...of: Parameters<typeof findFull>): Promise<boolean> =>
+  (await findFull(...of)).length === 0;
+
+/** The queues that have no room for what a branch adds, as things are; rings last, for they may drop something. */
+export const findFull = async (
   context: Context,
   operations: readonly Operation[],
   queues: ReadonlyMap<string, Queue>,
   taken: ReadonlySet<string> = new Set(),
-): Promise<boolean> => {
+): Promise<readonly Queue[]> => {
   const flows = [...inflowOf(operations, queues, taken)];
   const areFree = await Promise.all(flows.map(([queue, flow]) => hasRoom(context, queue, flow)));
-  return areFree.every((isFree) => isFree);
+  const isRing = ({ settings }: Queue) => settings.overflow === "ring";
+  return flows
+    .flatMap(([queue], i) => (areFree[i] === true ? [] : [queue]))
+    .toSorted((a, b) => Number(isRing(a)) - Number(isRing(b)));
 };
 
 /** As `canReserve`, for a commit that finds its duplicates itself: they need no room. */

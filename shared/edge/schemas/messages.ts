@@ -45,21 +45,24 @@ const headers = z
     error: `must have at most ${HEADERS_BYTES} bytes as JSON`,
   });
 
-const messageBody = z.strictObject({
-  body: unicode(z.string({ error: "must be a string" })),
-  bodyEncoding: z.enum(["utf8", "base64"], { error: 'must be "utf8" or "base64"' }).default("utf8"),
-  contentType: text.optional(),
-  messageId: text.optional(),
-  correlationId: text.optional(),
-  replyTo: text.optional(),
-  headers: headers.optional(),
-  deliveryMode: z
-    .enum(["persistent", "transient"], { error: 'must be "persistent" or "transient"' })
-    .default("persistent"),
-  ttlSeconds: integer(1, LIFETIME_SECONDS_MAX).optional(),
-  priority: integer(0, 9).optional(),
-  deduplicationId: text.optional(),
-});
+const messageBody = z.strictObject(
+  {
+    body: unicode(z.string({ error: "must be a string" })),
+    bodyEncoding: z.enum(["utf8", "base64"], { error: 'must be "utf8" or "base64"' }).default("utf8"),
+    contentType: text.optional(),
+    messageId: text.optional(),
+    correlationId: text.optional(),
+    replyTo: text.optional(),
+    headers: headers.optional(),
+    deliveryMode: z
+      .enum(["persistent", "transient"], { error: 'must be "persistent" or "transient"' })
+      .default("persistent"),
+    ttlSeconds: integer(1, LIFETIME_SECONDS_MAX).optional(),
+    priority: integer(0, 9).optional(),
+    deduplicationId: text.optional(),
+  },
+  { error: "must be an object" },
+);
 
 const many = `must have 1 to ${MESSAGES_PER_CALL} messages`;
 
