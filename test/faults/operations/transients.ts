@@ -28,11 +28,15 @@ const lineOf = async (
 };
 
 /** Behind m01, which no worker has put there yet. */
-const handsOn = (how: string, settings?: QueueSettings): Operation => ({
+const handsOn = (how: string, settings?: QueueSettings, more: Partial<MessageInput> = {}): Operation => ({
   route: enqueue,
   how,
   async setUp(stage) {
-    const transient = messagesOf(numbered(2)).map((one) => ({ ...one, deliveryMode: "transient" as const }));
+    const transient = messagesOf(numbered(2)).map((one, i) => ({
+      ...one,
+      deliveryMode: "transient" as const,
+      ...(i > 0 && more),
+    }));
     const { q, session } = await lineOf(stage, transient.slice(0, 1), settings);
     const headers = { "idempotency-key": unique("key") };
     return {
@@ -55,6 +59,7 @@ const applies = (how: string, settings: QueueSettings = {}): Operation => ({
 export const transients: readonly Operation[] = [
   handsOn("that need not be stored"),
   handsOn("that need not be stored, in strict order", { strictOrder: true }),
+  handsOn("that need not be stored, known by an id", {}, { deduplicationId: "d" }),
   {
     route: "POST /exchanges/{exchange}/messages",
     how: "to one queue that stores it and one that need not",
