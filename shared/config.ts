@@ -2,6 +2,7 @@
 
 import type { Context } from "./commands/context.ts";
 import { Router } from "./commands/exchanges/router.ts";
+import { MetBranches } from "./commands/met-branches.ts";
 import { KnownCluster } from "./commands/replica/known-cluster.ts";
 import type { OpenStore } from "./commands/replica/members.ts";
 import { SettingsCache } from "./commands/settings-cache.ts";
@@ -44,6 +45,7 @@ const cluster = new KnownCluster(openMember);
 
 const settings = new SettingsCache();
 const router = new Router();
+const met = new MetBranches();
 
 /** Kept back of a function's time, for the answer. */
 const ANSWER_MS = 3_000;
@@ -68,6 +70,7 @@ export const openCall = (remainingMs: number): CallScope => {
     commandQueue,
     settings,
     router,
+    met,
     now: Date.now,
     stopAtMs,
     receipt: table.receipt,

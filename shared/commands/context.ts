@@ -3,6 +3,7 @@ import type { Store } from "../store/port.ts";
 import type { CommandQueue } from "../transport/port.ts";
 import type { Beside } from "./beside.ts";
 import type { Router } from "./exchanges/router.ts";
+import type { MetBranches } from "./met-branches.ts";
 import type { SettingsCache } from "./settings-cache.ts";
 
 export interface Context {
@@ -10,6 +11,7 @@ export interface Context {
   readonly commandQueue: CommandQueue;
   readonly settings: SettingsCache;
   readonly router: Router;
+  readonly met: MetBranches;
   /** The clock, in ms; commands pass what it says on as `nowMs`. */
   readonly now: () => number;
   /** When a call that may be long stops and says how to go on. */

@@ -113,8 +113,12 @@ const run = (script: Script, modules: ReadonlyMap<string, unknown>): object => {
   return module.exports;
 };
 
-/** A variable of the module, or a collection that something may be put into; what the process was started with. */
-const KEEPS = /^(?:export )?(?:let |const \w+(?:: [^=]+)? = new \w+(?:<.*>)?\(\))|\bprocess\.env\b/m;
+/**
+ * A variable of the module, or a collection that something may be put into; what the process was started with. What is kept
+ * by an object of one process, no other one finds.
+ */
+const KEEPS =
+  /^(?:export )?(?:let |const \w+(?:: (?!Readonly)[^=]+)? = new (?!Weak)\w+(?:<.*>)?\(\))|\bprocess\.env\b/m;
 
 /** Of the modules of a bundle those that keep nothing, and use none that does. */
 const lastingOf = async ({ inputs }: Metafile): Promise<ReadonlySet<string>> => {

@@ -8,6 +8,7 @@ import { ensureTable } from "../../local/table.ts";
 import { type Engine, startTableEngine } from "../../local/table-engine.ts";
 import type { Context } from "../../shared/commands/context.ts";
 import { Router } from "../../shared/commands/exchanges/router.ts";
+import { MetBranches } from "../../shared/commands/met-branches.ts";
 import { SettingsCache } from "../../shared/commands/settings-cache.ts";
 import { tableClient } from "../../shared/store/client.ts";
 import { DynamoStore } from "../../shared/store/dynamodb.ts";
@@ -84,6 +85,7 @@ export function useTable(): TableUnderTest {
         },
         settings: new SettingsCache(),
         router: new Router(),
+        met: new MetBranches(),
         now,
         stopAtMs: now() + stopAfterMs,
       };

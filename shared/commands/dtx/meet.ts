@@ -55,14 +55,10 @@ const isForgotten = async (context: Context, branch: Branch): Promise<boolean> =
   return commit.done;
 };
 
-/** Until when (ms) a branch that was just met need not be met again; by its incarnation. */
-const metUntil = new Map<string, number>();
-/** Of a prepared branch, which nothing but a decision changes. */
+/** How long a prepared branch that was just met need not be met again: nothing but a decision changes it. */
 const PREPARED_MET_MS = 900;
-/** Of a live one, whose sessions may end and whose timeout may be shortened at any moment. */
+/** The same of a live one, whose sessions may end and whose timeout may be shortened at any moment. */
 const LIVE_MET_MS = 250;
-/** Bound on what a process remembers of them. */
-const METS = 10_000;
 
 /**
  * Meets the branches that hold messages which someone would like to have; the holds come by incarnation. True when one of
@@ -72,7 +68,7 @@ export const meetBranches = async (context: Context, holds: Readonly<Record<stri
   const nowMs = context.now();
   let isNews = false;
   for (const [incarnation, { xid }] of Object.entries(holds)) {
-    if ((metUntil.get(incarnation) ?? 0) > nowMs) continue;
+    if (context.met.isKnown(incarnation, nowMs)) continue;
     isNews = (await meetReadable(context, incarnation, xid, nowMs)) || isNews;
   }
   return isNews;
@@ -96,8 +92,7 @@ const meetOne = async (context: Context, incarnation: string, xid: Xid, nowMs: n
   if (before.incarnation !== incarnation || !hasWork(before)) return true;
   const after = await meetBranch(context, before);
   if (after?.version !== before.version) return true;
-  if (metUntil.size >= METS) metUntil.clear();
-  metUntil.set(incarnation, before.state.name === "prepared" ? nowMs + PREPARED_MET_MS : metLive(before, nowMs));
+  context.met.keep(incarnation, before.state.name === "prepared" ? nowMs + PREPARED_MET_MS : metLive(before, nowMs));
   return false;
 };
 
