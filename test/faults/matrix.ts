@@ -42,13 +42,11 @@ export class Matrix {
     const expected = await this.#expected(recorded, context);
     const calls = expected.steady[0]?.calls ?? [];
     const isByWorkers = isWork(operation);
-    // What one worker meets of the other is the same however much there is: of large ones it is delivered twice, no more.
-    const besides = isByWorkers && operation.isLarge !== true ? struckBesides : [];
+    const tried = faults.filter((fault) => isTried(fault, recorded));
     const strikes = [
-      ...strikesOn(
-        calls,
-        [...faults, ...besides].filter((fault) => isTried(fault, recorded)),
-      ),
+      ...strikesOn(calls, tried),
+      // What one worker meets of the other is the same however much there is: of large ones it is delivered twice, no more.
+      ...(isByWorkers && operation.isLarge !== true ? strikesBesides(calls, recorded) : []),
       ...(isByWorkers ? deliveredTwice : [])
         .filter((fault) => isTried(fault, recorded))
         .map((fault) => ({ fault, call: undefined })),
@@ -124,6 +122,15 @@ const strikesOn = (calls: readonly Call[], tried: readonly Fault[]): readonly St
       .map((fault) => ({ fault, call }));
   });
 };
+
+/** Every call while the other worker is at it too, by one fault after the other; `CRASH=each` has them all at each. */
+const strikesBesides = (calls: readonly Call[], recorded: Recorded): readonly Strike[] =>
+  calls.flatMap((call) => {
+    const tried = struckBesides.filter((fault) => isTried(fault, recorded) && fault.strikes(call));
+    return tried
+      .filter((_, i, { length }) => isEach || i === (seed + call.index) % length)
+      .map((fault) => ({ fault, call }));
+  });
 
 /** The command queue keeps nothing for days. */
 const mayTakeDays = ({ records, queued }: Recorded): boolean =>
