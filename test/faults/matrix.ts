@@ -2,13 +2,13 @@
 import { fnv1a } from "../../shared/domain/hash.ts";
 import { randomFrom } from "../interleavings/random.ts";
 import type { InProcessService } from "../support/in-process.ts";
-import { deliveredTwice, type Fault, faults, struckBesides, type Timing } from "./fault.ts";
+import { deliveredTwice, type Fault, faults, isWrite, struckBesides, type Timing } from "./fault.ts";
 import type { Seen as Call, Context } from "./injection.ts";
 import { judge, scriptsFor } from "./judge.ts";
 import type { Lane } from "./lane.ts";
 import { Lanes } from "./lanes.ts";
 import { isWork, nameOf, type Operation, type Recorded } from "./operation.ts";
-import { type End, type Played, playScript, playStruck, type Strike } from "./play.ts";
+import { type End, isSend, type Played, playScript, playStruck, type Strike } from "./play.ts";
 import { hasTimeToLive } from "./records.ts";
 import { isEach, isThorough, onlyFault, seed } from "./settings.ts";
 
@@ -44,7 +44,7 @@ export class Matrix {
     const isByWorkers = isWork(operation);
     const tried = faults.filter((fault) => isTried(fault, recorded));
     const strikes = [
-      ...strikesOn(calls, tried),
+      ...strikesOn(calls, tried, operation.isLarge === true),
       // What one worker meets of the other is the same however much there is: of large ones it is delivered twice, no more.
       ...(isByWorkers && operation.isLarge !== true ? strikesBesides(calls, recorded) : []),
       ...(isByWorkers ? deliveredTwice : [])
@@ -110,17 +110,23 @@ export class Matrix {
 
 /**
  * Every fault at every call that it can happen to. Reads of one list after the other that found nothing (the shards of the
- * branches) are the same call many times: each is struck, and each fault strikes one of them; `CRASH=each` has them all.
+ * branches), and those of one part after the other of what is large, are the same call many times: each is struck, and each
+ * fault strikes one of them, another one in the next run; `CRASH=each` has them all.
  */
-const strikesOn = (calls: readonly Call[], tried: readonly Fault[]): readonly Strike[] => {
-  const alike = calls.filter(({ isEmpty, operation }) => isEmpty && operation === "Query");
-  return calls.flatMap((call) => {
-    const turn = alike.length > 2 && !isEach ? alike.indexOf(call) : -1;
-    return tried
-      .filter((fault) => fault.strikes(call))
-      .filter((_, i, { length }) => turn === -1 || i % alike.length === turn || turn % length === i)
-      .map((fault) => ({ fault, call }));
+const strikesOn = (calls: readonly Call[], tried: readonly Fault[], isLarge: boolean): readonly Strike[] => {
+  const groups = Map.groupBy(calls, (call) => {
+    if (call.isEmpty && call.operation === "Query") return "nothing";
+    return isLarge && !isWrite(call) && !isSend(call) ? call.operation : call;
   });
+  return [...groups.values()].flatMap((alike) =>
+    alike.flatMap((call, at) => {
+      const turn = alike.length > 2 && !isEach ? (at + seed) % alike.length : -1;
+      return tried
+        .filter((fault) => fault.strikes(call))
+        .filter((_, i, { length }) => turn === -1 || i % alike.length === turn || turn % length === i)
+        .map((fault) => ({ fault, call }));
+    }),
+  );
 };
 
 /** Every call while the other worker is at it too, by one fault after the other; `CRASH=each` has them all at each. */

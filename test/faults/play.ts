@@ -125,7 +125,7 @@ const endOf = async (context: Context, after: readonly Step[], injection: Inject
   return end;
 };
 
-const isSend = ({ operation }: SeenCall): boolean => operation.startsWith("Send");
+export const isSend = ({ operation }: Pick<SeenCall, "operation">): boolean => operation.startsWith("Send");
 
 /** The crash, recovery, what is there then, what the client does, and what is there in the end. */
 const playEnd = async (context: Context, after: readonly Step[], injection: Injection): Promise<End> => {
