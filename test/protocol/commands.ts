@@ -19,10 +19,9 @@ import {
   remove,
   sessionNames,
   settings,
-  type World,
   xids,
 } from "./table.ts";
-import { always, asActive, asKept, asSeen, carryOut, finishing, verb } from "./verbs.ts";
+import { always, asActive, asKept, asSeen, carryOut, checkingSession, finishing, verb } from "./verbs.ts";
 
 export const startCall = (x: BranchName, own: Own, sizes: Sizes): Call => ({
   id: `start ${x} in ${ref(own)}`,
@@ -44,10 +43,7 @@ export const startCall = (x: BranchName, own: Own, sizes: Sizes): Call => ({
 export const joinCall = (x: BranchName, own: Own, sizes: Sizes): Call =>
   verb("join", x, own, sizes, always, (branch, view, rules) => {
     const made = carryOut(x, branch, join(branch, own), rules, sizes);
-    if (made === undefined) return undefined;
-    const apply = (table: World) =>
-      rules.startChecksSession && !checks(table, view, own) ? undefined : made.apply(table);
-    return { ...made, does: `joins ${x}`, apply };
+    return made && { ...checkingSession(made, view, own, rules), does: `joins ${x}` };
   });
 
 export const endCall = (x: BranchName, own: Own, sizes: Sizes): Call =>

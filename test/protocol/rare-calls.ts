@@ -2,10 +2,9 @@
 import type { Outcome } from "../../shared/domain/branch.ts";
 import { decide, end, forget, resume } from "../../shared/domain/verb.ts";
 import type { Call, Own, Sizes } from "./call.ts";
-import { checks } from "./effects.ts";
 import { doom } from "./meeting.ts";
-import { type BranchName, type World, xids } from "./table.ts";
-import { always, asPrepared, carryOut, verb } from "./verbs.ts";
+import { type BranchName, xids } from "./table.ts";
+import { always, asPrepared, carryOut, checkingSession, verb } from "./verbs.ts";
 
 /** `end` with suspend. */
 export const suspendCall = (x: BranchName, own: Own, sizes: Sizes): Call =>
@@ -18,10 +17,7 @@ export const suspendCall = (x: BranchName, own: Own, sizes: Sizes): Call =>
 export const takeUpCall = (x: BranchName, own: Own, sizes: Sizes): Call =>
   verb("take up", x, own, sizes, always, (branch, view, rules) => {
     const made = carryOut(x, branch, resume(branch, own), rules, sizes);
-    if (made === undefined) return undefined;
-    const apply = (table: World) =>
-      rules.startChecksSession && !checks(table, view, own) ? undefined : made.apply(table);
-    return { ...made, does: `stores ${x} as taken up`, apply };
+    return made && { ...checkingSession(made, view, own, rules), does: `stores ${x} as taken up` };
   });
 
 /** `end` with fail: the branch is doomed, and its work undone in the same commit if one is enough for it. */

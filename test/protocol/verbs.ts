@@ -3,7 +3,7 @@ import { type Branch, type Decision, hasWork, type Outcome, step } from "../../s
 import { isRefusal } from "../../shared/domain/refusal.ts";
 import type { Verdict } from "../../shared/domain/verb.ts";
 import { type Call, type Commit, isFenced, type Own, ref, type Sizes, type View } from "./call.ts";
-import { allApplied, decided, putBranch } from "./effects.ts";
+import { allApplied, checks, decided, putBranch } from "./effects.ts";
 import { owed, part } from "./meeting.ts";
 import type { Rules } from "./rules.ts";
 import { type BranchName, sessionNames } from "./table.ts";
@@ -112,6 +112,12 @@ const left = (branch: Branch, outcome: Outcome, leaves: Decision["leaves"]): Bra
   const state = { name: "heuristic", outcome, reason: "", preparedAtMs: 0, completedAtMs: 0 } as const;
   return step(branch, { state, operations: [] });
 };
+
+/** The same, with the session checked in that commit, as it is when the session becomes associated. */
+export const checkingSession = (made: Commit, view: View, own: Own, rules: Rules): Commit => ({
+  ...made,
+  apply: (table) => (rules.startChecksSession && !checks(table, view, own) ? undefined : made.apply(table)),
+});
 
 /** A condition that every rule leaves in place. */
 export const always = (): boolean => true;
