@@ -19,8 +19,6 @@ import { WildFeed } from "./wild-feed.ts";
 /** After so long a replica is given up in one scene of three. */
 const SHORT_SECONDS = 5;
 
-/** Nobody answers there. */
-
 export interface Loss {
   readonly anomalies: readonly Anomaly[];
   /** What else was seen that must not be. */
